@@ -6,7 +6,7 @@ use crate::launch::spec::{Deadline, LaunchSpec};
 use crate::launch::status::{Limit, Status};
 use crate::launch::streams::{ParentStreams, WindowSize, set_size};
 use crate::launch::supervisor_handle::SupervisorHandle;
-use picoclaw_sys::linux::SupervisorCommand;
+use picoclaw_sys::linux::{SupervisorCommand, prefer_short_slices};
 use rustix::process::Signal;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -32,6 +32,8 @@ pub struct Running {
 
 impl Running {
     pub(super) fn new(supervisor: Arc<SupervisorHandle>, streams: ParentStreams, spec: &LaunchSpec) -> Self {
+        // This thread will wait for the deadline, perhaps among a thousand busy processes.
+        prefer_short_slices();
         let started = Instant::now();
         let deadline = match spec.deadline {
             Deadline::After(time) => started.checked_add(time),

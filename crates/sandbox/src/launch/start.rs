@@ -5,7 +5,7 @@ use crate::launch::child_setup::ChildSetup;
 use crate::launch::error::{LaunchError, ProgramError};
 use crate::launch::reap::spawn_supervisor;
 use crate::launch::running::Running;
-use crate::launch::spec::LaunchSpec;
+use crate::launch::spec::{Deadline, LaunchSpec};
 use crate::launch::streams::{self, ChildStreams, ChildTerminal};
 use crate::launch::supervisor_handle::SupervisorHandle;
 use crate::launch::watch::watch;
@@ -103,7 +103,11 @@ fn child_spec(spec: &mut LaunchSpec, streams: &ChildStreams) -> Result<ChildSpec
     }
     let ChildSetup { namespaces, mode, system_v_limit, .. } = spec.setup;
     let is_scoped = spec.setup.scope.is_some();
-    Ok(ChildSpec { namespaces, mode, is_scoped, setup, command, exec, system_v_limit })
+    let deadline = match spec.deadline {
+        Deadline::After(time) => Some(time),
+        Deadline::None => None,
+    };
+    Ok(ChildSpec { namespaces, mode, is_scoped, setup, command, exec, system_v_limit, deadline })
 }
 
 /// With a terminal the command gets a process group of its own in the supervisor's session. The group has a parent in its

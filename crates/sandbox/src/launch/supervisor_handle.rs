@@ -207,6 +207,7 @@ impl SupervisorHandle {
                     state.has_tree_ended = true;
                 }
                 Some(Report::OutOfMemory) => state.status = Some(Status::OutOfMemory),
+                Some(Report::TimedOut) => state.status = state.status.or(Some(Status::TimedOut)),
                 Some(Report::Stopped(signal)) => state.stopped_by = Signal::from_named_raw(signal),
                 _ => {}
             }

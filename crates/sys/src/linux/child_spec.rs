@@ -2,6 +2,7 @@
 
 use crate::linux::step::Step;
 use std::ffi::CString;
+use std::time::Duration;
 
 /// How a supervisor finds the processes of its tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,9 @@ pub struct ChildSpec {
     pub exec: Exec,
     /// Limit in bytes on the System V memory of the supervisor's IPC namespace; zero is no limit.
     pub system_v_limit: u64,
+    /// How long the tree may run. Its parent keeps the time too; among a thousand busy processes it may be late, since it
+    /// counts their memory.
+    pub deadline: Option<Duration>,
 }
 
 /// A program with its arguments and environment.

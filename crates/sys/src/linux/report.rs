@@ -28,6 +28,8 @@ pub enum Report {
     CommandEnded(i32),
     /// The tree exceeded its memory limit and is being killed.
     OutOfMemory,
+    /// The tree has reached its deadline and is being ended.
+    TimedOut,
     /// The command was stopped by this signal.
     Stopped(i32),
     /// The whole tree has ended, its command with this wait status. The supervisor exits next.
@@ -50,6 +52,7 @@ impl Report {
             6 => Some(Self::OutOfMemory),
             7 => Some(Self::Stopped(value)),
             8 => Some(Self::TreeEnded(value)),
+            9 => Some(Self::TimedOut),
             _ => None,
         }
     }
@@ -64,6 +67,7 @@ impl Report {
             Self::OutOfMemory => (6, 0, 0),
             Self::Stopped(signal) => (7, 0, signal),
             Self::TreeEnded(status) => (8, 0, status),
+            Self::TimedOut => (9, 0, 0),
         };
         let words = [kind, i32::try_from(position).unwrap_or(i32::MAX), value];
         let mut bytes = [0; REPORT_LENGTH];
@@ -158,6 +162,7 @@ mod tests {
             Report::OutOfMemory,
             Report::Stopped(libc::SIGTTIN),
             Report::TreeEnded(0x0100),
+            Report::TimedOut,
         ] {
             assert_eq!(Report::decode(&report.encode()), Some(report));
         }
@@ -166,7 +171,7 @@ mod tests {
     #[test]
     fn anything_else_is_no_report() {
         for (why, bytes) in
-            [("nothing", &[][..]), ("cut short", &[1, 0, 0, 0, 0]), ("an unknown kind", &[9; 12])]
+            [("nothing", &[][..]), ("cut short", &[1, 0, 0, 0, 0]), ("an unknown kind", &[10; 12])]
         {
             assert_eq!(Report::decode(bytes), None, "{why}");
         }

@@ -175,6 +175,10 @@ impl Child<'_> {
         if let Err(errno) = reset_inherited() {
             return Report::CommandFailed(0, errno.raw_os_error());
         }
+        if self.spec.mode == SupervisionMode::Builder {
+            // It ends its tree when the supervisor dies, among the busy processes of its session.
+            prefer_short_slices();
+        }
         let mut state = SetupState::default();
         for (at, step) in self.spec.command.iter().enumerate() {
             if let Err(errno) = step.run(&mut state) {

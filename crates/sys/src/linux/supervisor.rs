@@ -15,8 +15,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::net::{RecvFlags, recv};
-use rustix::process::{Pid, Signal, WaitOptions, getpid, wait};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, setsid, wait};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 /// From SIGTERM to SIGKILL, in milliseconds.
 const TERMINATE_MS: i64 = 2_000;
@@ -43,6 +44,8 @@ pub(crate) struct Supervisor {
     mode: SupervisionMode,
     is_scoped: bool,
     system_v_limit: u64,
+    /// When the tree is ended, on the clock of [`now_ms`].
+    deadline: Option<i64>,
     tree: ProcessTree,
 }
 
@@ -76,10 +79,12 @@ impl Supervisor {
         spec: &ChildSpec,
         tree: ProcessTree,
     ) -> Self {
-        let ChildSpec { mode, is_scoped, system_v_limit, .. } = *spec;
+        let ChildSpec { mode, is_scoped, system_v_limit, deadline, .. } = *spec;
+        let to_ms = |time: Duration| i64::try_from(time.as_millis()).ok()?.checked_add(now_ms());
+        let deadline = deadline.and_then(to_ms);
         let own_pid = getpid().as_raw_pid();
         let control = Some(control);
-        Self { control, listener, own_pid, command, killer, mode, is_scoped, system_v_limit, tree }
+        Self { control, listener, own_pid, command, killer, mode, is_scoped, system_v_limit, deadline, tree }
     }
 
     /// Supervises until the tree has ended.
@@ -116,6 +121,10 @@ impl Supervisor {
             if phase == Phase::Running && self.exceeds_system_v_limit() {
                 self.report(Report::OutOfMemory);
                 phase = self.kill_tree(false);
+            }
+            if phase == Phase::Running && self.deadline.is_some_and(|at| now_ms() >= at) {
+                self.report(Report::TimedOut);
+                phase = self.terminate(TERMINATE_MS);
             }
             self.wait(&signals, phase);
             while let Some(signal) = signals.next() {
@@ -184,10 +193,13 @@ impl Supervisor {
 
     /// Asks the tree to end; SIGKILL follows after `grace` milliseconds.
     fn terminate(&mut self, grace: i64) -> Phase {
-        // In a process of its own: signals to a thousand processes would use up the time that the scheduler grants this
-        // process among them, and it would be late with SIGKILL.
+        // In a process and a session of their own: signals to a thousand processes would use up the time that the scheduler
+        // grants this session among theirs, and the supervisor would be late with SIGKILL.
         // SAFETY: the child makes system calls and exits.
         let forked = unsafe { fork(libc::SIGCHLD as u32, &mut -1) };
+        if matches!(forked, Ok(0)) {
+            let _ = setsid();
+        }
         if !matches!(forked, Ok(1..)) {
             self.signal_tree(Signal::TERM);
             // A stopped process does not act on SIGTERM before it is continued.
@@ -269,7 +281,10 @@ impl Supervisor {
     fn wait(&mut self, signals: &SignalFd, phase: Phase) {
         let at = match phase {
             Phase::Ending(at) => Some(at),
-            Phase::Running => (self.system_v_limit > 0).then(|| now_ms() + SYSTEM_V_CHECK_MS),
+            Phase::Running => {
+                let check = (self.system_v_limit > 0).then(|| now_ms() + SYSTEM_V_CHECK_MS);
+                self.deadline.into_iter().chain(check).min()
+            }
         };
         let timeout = at.map(|at| {
             let left = (at - now_ms()).max(0);

@@ -11,6 +11,9 @@ pub(super) const TREE: &str = include_str!("tree.py");
 
 const GRACE: Duration = Duration::from_secs(2);
 
+/// Above what a forking tree has for a moment: the deadline is to end it, not this limit.
+const LIMITS: &str = r#", "limits": {"processes": 4096}"#;
+
 /// The number of processes, and how long they may take to end.
 fn promise() -> (&'static str, Duration) {
     match std::env::var_os("PICOCLAW_SOAK") {
@@ -41,7 +44,7 @@ pub(super) fn end_all(mark: &str) {
 fn at_the_deadline(level: Level, kinds: &[&str]) {
     let _turn = alone();
     let mut faults = Faults::default();
-    let Some(project) = Project::new(level) else { return };
+    let Some(project) = Project::with_isolation(level, LIMITS) else { return };
     let deadline = Duration::from_secs(3);
     let (count, promised) = promise();
     for kind in kinds {
@@ -61,7 +64,7 @@ fn at_the_deadline(level: Level, kinds: &[&str]) {
 fn without_the_launcher(level: Level, kinds: &[&str]) {
     let _turn = alone();
     let mut faults = Faults::default();
-    let Some(project) = Project::new(level) else { return };
+    let Some(project) = Project::with_isolation(level, LIMITS) else { return };
     let (count, promised) = promise();
     for kind in kinds {
         let mark = marker();
