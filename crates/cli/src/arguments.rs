@@ -54,8 +54,8 @@ pub(crate) enum Command {
     Doctor(DoctorArguments),
     /// Show version, configuration, workspaces and every exception to the defaults
     Status(Listing),
-    /// Create an instance: directories and a default configuration
-    Onboard,
+    /// Create an instance and set up a model: found, tested, written down
+    Onboard(OnboardArguments),
     /// Validate or show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -112,6 +112,29 @@ pub(crate) struct TrustArguments {
     pub(crate) files: Vec<PathBuf>,
 }
 
+/// `picoclaw onboard`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "At a terminal it looks for `ANTHROPIC_API_KEY` and `OPENAI_API_KEY` in the environment and for Ollama, LM Studio, vLLM and llama.cpp on this machine, and asks which model to use. Without a terminal it asks nothing."
+)]
+pub(crate) struct OnboardArguments {
+    /// Set up this model without a question, such as `openai/gpt-4.1` or `ollama/qwen3`
+    #[arg(long, value_name = "ID")]
+    pub(crate) model: Option<String>,
+    /// The address of its interface, instead of the provider's own
+    #[arg(long, value_name = "URL", requires = "model")]
+    pub(crate) api_base: Option<String>,
+    /// The environment variable that holds its key
+    #[arg(long, value_name = "NAME", requires = "model")]
+    pub(crate) key_env: Option<String>,
+    /// Do not ask the model anything: neither the test nor the first turn
+    #[arg(long, requires = "model")]
+    pub(crate) no_test: bool,
+    /// Set up no model
+    #[arg(long, conflicts_with = "model")]
+    pub(crate) no_model: bool,
+}
+
 /// `picoclaw agent`.
 #[derive(Debug, Args)]
 #[command(
@@ -130,6 +153,9 @@ pub(crate) struct AgentArguments {
     /// The model, by its name in `model_list`
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
+    /// Work in the project at this directory, instead of the configured workspace
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
     /// Print events as JSON, one object per line
     #[arg(long)]
     pub(crate) json: bool,
@@ -203,6 +229,9 @@ pub(crate) struct ToolArguments {
     /// The agent on whose behalf it runs
     #[arg(long, value_name = "ID")]
     pub(crate) agent: Option<String>,
+    /// Work in the project at this directory, instead of the configured workspace
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
     /// With `list`: start the MCP servers of the configuration, and list their tools too
     #[arg(long)]
     pub(crate) mcp: bool,
@@ -324,6 +353,9 @@ pub(crate) struct CheckArguments {
     /// The working directory of the command, absolute or relative to the workspace
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+    /// Judge as in the project at this directory, instead of the configured workspace
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
     /// The agent on whose behalf it is judged
     #[arg(long, value_name = "ID")]
     pub(crate) agent: Option<String>,

@@ -18,16 +18,26 @@ use commands::audit::AuditArgs;
 use commands::config::{self, Format};
 use exit::Exit;
 use logs::LogProfile;
+use picoclaw_policy::Origin;
 use picoclaw_policy::config::{LogLevel, reminders};
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::ExecEnvError;
 use settings::{ProcessEnv, Request, Settings, SettingsError};
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 /// musl's allocator returns memory to the kernel too eagerly: most of a long judgement was spent there (`docs/adr/0012`).
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
+/// What a person reads who types `picoclaw` alone.
+const FIRST_WORDS: &str = "\
+picoclaw lets AI agents work on this machine without being trusted.
+  picoclaw onboard           choose a model, test it, and take a first turn
+  picoclaw agent             talk to an agent; inside a project it can work there
+  picoclaw run -- npm test   run any command in a cage
+  picoclaw doctor            see what this host can hold; `picoclaw --help` lists all commands";
 
 fn main() -> ExitCode {
     // Before anything else: in a bubblewrap cage this program is a step between bubblewrap and the command.
@@ -36,6 +46,10 @@ fn main() -> ExitCode {
     if let Err(why) = picoclaw_sandbox::launch::harden_self() {
         complain(&format!("could not harden the process: {why}"));
         return Exit::Refused.into();
+    }
+    if std::env::args_os().len() <= 1 {
+        print::note(FIRST_WORDS);
+        return Exit::Usage.into();
     }
     let exit = match run(&Arguments::parse()) {
         Ok(exit) => exit,
@@ -67,6 +81,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let frontend = match &arguments.command {
         Command::Agent(arguments) => Some(commands::agent::Frontend::detect(arguments, &process_env)?),
+        Command::Onboard(_) => {
+            Some(commands::agent::Frontend::detect(&commands::onboard::first_turn(), &process_env)?)
+        }
         _ => None,
     };
     let signals = match &arguments.command {
@@ -81,11 +98,15 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
     };
     let _registration = commands::stop::register_run(&arguments.command, &loaded);
+    if let (Command::Onboard(arguments), Some(frontend)) = (&arguments.command, &frontend) {
+        start_logs(&loaded, &process_env, frontend.log_profile(), loaded.config.log_level)?;
+        return commands::onboard::run(arguments, frontend, &loaded, &process_env);
+    }
     if let (Command::Agent(arguments), Some(frontend)) = (&arguments.command, frontend) {
         let level = arguments.debug.then_some(LogLevel::Debug).or(loaded.config.log_level);
         start_logs(&loaded, &process_env, frontend.log_profile(), level)?;
         announce(&loaded);
-        return commands::agent::run(arguments, &frontend, &loaded);
+        return commands::agent::run(arguments, &frontend, &loaded, &process_env);
     }
     if let (Command::Gateway(own), Some(signals)) = (&arguments.command, signals) {
         start_logs(&loaded, &process_env, LogProfile::Gateway, loaded.config.log_level)?;
@@ -103,8 +124,27 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
             announce(&loaded);
             commands::mcp::run(command, &loaded, &process_env)
         }
-        command => with_settings(command, &loaded).map(ExitCode::from),
+        command => match with_workspace(command, &loaded, &process_env) {
+            Ok(loaded) => with_settings(command, &loaded).map(ExitCode::from),
+            Err(why) => Ok(exit::bad_usage(&why).into()),
+        },
     }
+}
+
+/// The settings with the workspace that `-C` names.
+fn with_workspace<'s>(
+    command: &Command,
+    loaded: &'s Settings,
+    process_env: &ProcessEnv,
+) -> Result<Cow<'s, Settings>> {
+    let (named, agent) = match command {
+        Command::Tool(arguments) => (&arguments.workspace, &arguments.agent),
+        Command::Check(arguments) => (&arguments.workspace, &arguments.agent),
+        _ => return Ok(Cow::Borrowed(loaded)),
+    };
+    let Some(named) = named else { return Ok(Cow::Borrowed(loaded)) };
+    let agent = app::subject(loaded, agent.as_deref(), Origin::Tool)?.agent;
+    commands::workspace::named_workspace(named, &agent, loaded, process_env).map(Cow::Owned)
 }
 
 /// Loads the settings; a command that needs an instance makes it first, so that it runs under what it wrote.
@@ -148,7 +188,6 @@ fn with_settings(command: &Command, loaded: &Settings) -> Result<Exit> {
         Command::Status(listing) => return commands::status::run(listing, loaded),
         Command::Stop => return commands::stop::run(loaded),
         Command::Clean(arguments) => return commands::clean::run(arguments, loaded),
-        Command::Onboard => return commands::onboard::run(loaded),
         Command::Doctor(arguments) => return commands::doctor::run(arguments, loaded),
         Command::Audit(arguments) => return audit(arguments, loaded),
         Command::Token(command) => return commands::token::run(command, loaded),

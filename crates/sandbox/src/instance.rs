@@ -3,6 +3,7 @@
 //! Everything of an instance is Protected from an agent, but its own workspace.
 
 use crate::isolate::{HiddenPath, HostFiles, LiveHost};
+use crate::launch::Principal;
 use crate::root::{Overwrite, ProtectedInodes, Root, RootError, WriteContext};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{Access, AgentId, CleanPath, Protected, Zones};
@@ -49,6 +50,19 @@ pub struct Workspace {
     pub named: CleanPath,
     /// With its links resolved.
     pub real: CleanPath,
+    /// Whether it is a project that was named at the start.
+    pub in_project: bool,
+}
+
+impl Workspace {
+    /// On whose behalf the agent's commands run: in a project, what they leave in their home is not
+    /// run in another.
+    pub(crate) fn principal(&self) -> Principal {
+        match self.in_project {
+            true => Principal::AgentIn(self.agent.clone(), self.real.as_path().to_owned()),
+            false => Principal::Agent(self.agent.clone()),
+        }
+    }
 }
 
 /// The result of creating a file unless it exists.
@@ -221,7 +235,8 @@ impl Instance {
 fn prepare_workspace(home: &CleanPath, agent: &AgentId, config: &Config) -> Result<Workspace, InstanceError> {
     let named = clean(&config.workspace_of(agent, home.as_path()))?;
     create_private(named.as_path())?;
-    Ok(Workspace { agent: agent.clone(), real: real(named.as_path())?, named })
+    let in_project = config.agents.iter().any(|known| known.id == *agent && known.in_project);
+    Ok(Workspace { agent: agent.clone(), real: real(named.as_path())?, named, in_project })
 }
 
 fn create_private(path: &Path) -> Result<(), InstanceError> {

@@ -8,6 +8,7 @@ use crate::file_lock::FileLock;
 use crate::launch::Principal;
 use crate::root::{dir_bytes, remove_dir_all};
 use crate::state_dir::{StateDir, StateError};
+use picoclaw_policy::AgentId;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -25,6 +26,9 @@ const RECORD_LOCK: &str = "projects.lock";
 
 /// How long a change of the record waits for another one.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The answer of a person who lets an agent work in a project.
+const YES: &str = "yes";
 
 /// The largest record that is read.
 const MAX_RECORD_BYTES: u64 = 16 << 20;
@@ -65,6 +69,15 @@ pub enum EnvOwner {
     Shared,
 }
 
+/// Whether an agent works in the project that it is started in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProjectAnswer {
+    /// The project is its workspace.
+    Yes,
+    /// It works in the configured workspace.
+    No,
+}
+
 /// The result of removing an environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
@@ -94,18 +107,31 @@ impl ProjectEnvs {
         Ok(lock)
     }
 
+    /// Whether `agent` works in `project` when it is started there; `None` if that was never asked.
+    pub fn answer(&self, agent: &AgentId, project: &Path) -> Result<Option<ProjectAnswer>, StateError> {
+        let record = self.record()?;
+        let given = record.get(&answer_key(agent, project));
+        Ok(given.map(|answer| if answer == YES { ProjectAnswer::Yes } else { ProjectAnswer::No }))
+    }
+
+    /// Remembers whether `agent` works in `project` when it is started there.
+    pub fn remember(&self, agent: &AgentId, project: &Path, answer: ProjectAnswer) -> Result<(), StateError> {
+        let answer = if answer == ProjectAnswer::Yes { YES } else { "no" };
+        self.change_record(|record| record.insert(answer_key(agent, project), answer.to_owned()))
+    }
+
     /// Every environment of a project, by its directory.
     pub fn list(&self) -> Result<Vec<ProjectEnv>, StateError> {
         let record = self.record()?;
         let mut found = Vec::new();
-        for kind in ["run", "mcp"] {
+        for kind in ["run", "mcp", "agents"] {
             for name in self.subdirectories(kind)? {
                 let directory = Path::new(kind).join(&name);
                 let project = directory.to_str().and_then(|name| record.get(name));
                 let owner = match project {
                     Some(path) => EnvOwner::Project(path.into()),
-                    // A server of the configuration has an environment that is no project's.
-                    None if kind == "mcp" || SHARED.iter().any(|shared| name == Path::new(shared)) => {
+                    // A server or agent of the configuration has an environment that is no project's.
+                    None if kind != "run" || SHARED.iter().any(|shared| name == Path::new(shared)) => {
                         continue;
                     }
                     None => EnvOwner::Unknown,
@@ -225,6 +251,11 @@ impl ProjectEnvs {
         let name = directory.to_string_lossy().replace('/', "@");
         self.locks.join(format!("env@{name}"))
     }
+}
+
+/// The key of an answer in the record; no directory of an environment begins so.
+fn answer_key(agent: &AgentId, project: &Path) -> String {
+    format!("works in:{agent}:{}", project.display())
 }
 
 fn open_lock(path: &Path) -> Result<OwnedFd, StateError> {

@@ -63,14 +63,14 @@ pub(super) fn warn(entry: &ModelConfig, resolved: &ResolvedModel, key: Option<&S
 }
 
 fn mode(entry: &ModelConfig) -> Mode {
-    if entry.streaming { Mode::Stream } else { Mode::Whole }
+    if entry.streaming == Some(true) { Mode::Stream } else { Mode::Whole }
 }
 
 pub(super) fn scripted(entry: &ModelConfig) -> Result<Box<dyn Provider>, ModelError> {
     let path = entry.api_base.as_deref().and_then(|base| base.strip_prefix("file://"));
     match path.map(Path::new).filter(|path| path.is_absolute()) {
         Some(path) => {
-            let pace = if entry.streaming { Pace::Words } else { Pace::Whole };
+            let pace = if entry.streaming == Some(true) { Pace::Words } else { Pace::Whole };
             Ok(Box::new(Scripted::new(&entry.name, path, pace)))
         }
         None => Err(ModelError::Unusable {

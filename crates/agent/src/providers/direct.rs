@@ -31,6 +31,13 @@ const TOOLS: &[&str] = &[
     "write_file",
 ];
 
+/// The end of a reply to a command that the shell did not find.
+const UNKNOWN_COMMAND: &str = "[Command exited with code 127]";
+
+/// Ends the answer to a line that is no command.
+const NO_MODEL: &str = "\nThere is no model yet, so a line runs as a command.\n\
+    To talk to one: `picoclaw onboard`, or set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`.";
+
 /// Answers without a model.
 #[derive(Debug, Default)]
 pub(super) struct Direct {
@@ -75,7 +82,9 @@ enum Interpreted {
 fn interpret(last: &Message, tools: &[ToolSpec]) -> Interpreted {
     let text = last.content.trim();
     if last.role != Role::User || text.is_empty() || text.starts_with(SUBAGENT_RESULT) || tools.is_empty() {
-        return Interpreted::Answer(last.content.clone());
+        let hint = if is_unknown_command(last) { NO_MODEL } else { "" };
+        let said = if hint.is_empty() { &last.content } else { unknown_command(&last.content) };
+        return Interpreted::Answer(format!("{said}{hint}"));
     }
     let (word, rest) = text.split_at(text.find(char::is_whitespace).unwrap_or(text.len()));
     let rest = rest.trim_start();
@@ -87,9 +96,39 @@ fn interpret(last: &Message, tools: &[ToolSpec]) -> Interpreted {
     Interpreted::Call { name: "exec".to_owned(), arguments: json!({ "command": text }).to_string() }
 }
 
+/// Whether a shell did not find the command that a person typed.
+fn is_unknown_command(last: &Message) -> bool {
+    last.role == Role::Tool && last.content.ends_with(UNKNOWN_COMMAND)
+}
+
+/// What the shell said about it, if that is all of the output.
+fn unknown_command(content: &str) -> &str {
+    let said = content.strip_prefix("STDERR:\n").and_then(|rest| rest.strip_suffix(UNKNOWN_COMMAND));
+    said.map(str::trim).filter(|said| !said.contains('\n')).unwrap_or(content)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_that_is_no_command_is_told_how_to_get_a_model() {
+        let answer = |text: &str| match interpret(&Message::result("direct_1", text), &[]) {
+            Interpreted::Answer(answer) => answer,
+            call => panic!("{call:?}"),
+        };
+        let unknown =
+            answer("STDERR:\nbash: line 1: hi: command not found\n\n\n[Command exited with code 127]");
+        assert!(
+            unknown.starts_with("bash: line 1: hi: command not found\nThere is no model yet"),
+            "{unknown}"
+        );
+        let more = answer("one\nSTDERR:\nx: not found\n\n[Command exited with code 127]");
+        assert!(more.starts_with("one\nSTDERR:") && more.contains("picoclaw onboard"), "{more}");
+        for known in ["ls: no such file\n\n[Command exited with code 1]", "code 127\n"] {
+            assert_eq!(answer(known), known);
+        }
+    }
 
     #[test]
     fn what_a_person_writes_is_the_call() {

@@ -9,8 +9,10 @@ mod candidate;
 mod cli;
 mod cooldown;
 mod direct;
+mod explain;
 mod fallback;
 mod http;
+mod local_servers;
 mod model_error;
 mod models;
 mod openai;
@@ -21,6 +23,7 @@ mod sanitize;
 mod scripted;
 
 pub use fallback::{FallbackChain, Retry};
+pub use local_servers::{LocalServer, local_servers};
 pub use model_error::ModelError;
 pub use models::Models;
 pub use provider::{

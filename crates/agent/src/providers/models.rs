@@ -206,27 +206,3 @@ impl Inner {
         Ok(Box::new(CliProvider::new(entry, format, warden)))
     }
 }
-
-/// An entry with a name and an id alone.
-#[cfg(test)]
-pub(super) fn bare(name: &str, model: &str) -> ModelConfig {
-    ModelConfig {
-        name: name.to_owned(),
-        model: model.to_owned(),
-        provider: None,
-        api_base: None,
-        api_keys: Vec::new(),
-        proxy: None,
-        fallbacks: Vec::new(),
-        auth_method: None,
-        workspace: None,
-        rpm: 0,
-        max_tokens_field: None,
-        request_timeout: 120,
-        thinking_level: None,
-        streaming: false,
-        extra_body: serde_json::Map::new(),
-        custom_headers: Vec::new(),
-        user_agent: None,
-    }
-}

@@ -136,7 +136,6 @@ fn find(name: &str) -> Option<Protocol> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::models::bare;
     use super::*;
 
     #[test]
@@ -212,11 +211,15 @@ mod tests {
             let entry = ModelConfig {
                 provider: provider.map(str::to_owned),
                 api_base: base.map(str::to_owned),
-                ..bare("m", model)
+                ..ModelConfig::plain("m", model)
             };
             let got = resolve(&entry, default).unwrap();
             assert_eq!((got.wire, got.id.as_str(), got.base.as_str()), (wire, id, want), "{why}");
         }
-        assert_eq!(resolve(&bare("m", "acme/x"), None), Err(ProtocolError("acme".into())), "nobody knows it");
+        assert_eq!(
+            resolve(&ModelConfig::plain("m", "acme/x"), None),
+            Err(ProtocolError("acme".into())),
+            "nobody knows it"
+        );
     }
 }

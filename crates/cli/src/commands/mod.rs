@@ -23,3 +23,4 @@ pub(crate) mod token;
 pub(crate) mod tool;
 pub(crate) mod trust;
 pub(crate) mod version;
+pub(crate) mod workspace;

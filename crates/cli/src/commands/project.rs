@@ -3,7 +3,7 @@
 use super::run::workspace;
 use crate::print;
 use crate::settings::{ProcessEnv, Settings, workspace_fault};
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Expose, ExposeMode};
 use picoclaw_sandbox::confine::ChildDir;
@@ -109,8 +109,18 @@ fn root_line(found: &ProjectRoot, dir: &Path) -> Option<String> {
     Some(format!("the project root is {shown}; `--root none` shows the working directory alone"))
 }
 
+/// The directory at `named`, with its links resolved.
+pub(crate) fn canonical_dir(named: &Path) -> Result<PathBuf> {
+    let real = match named.canonicalize() {
+        Ok(real) => real,
+        Err(why) => bail!("could not use `{}` as the workspace: {why}", named.display()),
+    };
+    ensure!(real.is_dir(), "`{}` is not a directory", named.display());
+    Ok(real)
+}
+
 /// Why a directory is not taken as the root of a project.
-fn root_fault(path: &Path, loaded: &Settings, process_env: &ProcessEnv) -> Option<String> {
+pub(crate) fn root_fault(path: &Path, loaded: &Settings, process_env: &ProcessEnv) -> Option<String> {
     let name = AgentId::parse("run").unwrap_or_else(AgentId::main);
     if workspace_fault(path, &name, loaded, process_env).is_some() {
         return Some("it holds more than a project".to_owned());

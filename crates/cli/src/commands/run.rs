@@ -5,7 +5,7 @@
 use crate::arguments::RunArguments;
 use crate::commands::cage_flags::CageOptions;
 use crate::commands::profile::{AppliedProfile, suggest_profile};
-use crate::commands::project::Project;
+use crate::commands::project::{Project, canonical_dir};
 use crate::settings::{ProcessEnv, Settings, exposure_warnings, workspace_fault};
 use crate::{app, exit, print, units};
 use anyhow::{Context, Result, bail};
@@ -115,13 +115,7 @@ fn caged(
 
 /// The directory that the child may write: never one that holds more than a project.
 pub(crate) fn workspace(named: &Path, loaded: &Settings, process_env: &ProcessEnv) -> Result<PathBuf> {
-    let real = match named.canonicalize() {
-        Ok(real) => real,
-        Err(why) => bail!("could not use `{}` as the workspace: {why}", named.display()),
-    };
-    if !real.is_dir() {
-        bail!("`{}` is not a directory", named.display());
-    }
+    let real = canonical_dir(named)?;
     let name = AgentId::parse("run").unwrap_or_else(AgentId::main);
     match workspace_fault(&real, &name, loaded, process_env) {
         Some(fault) => bail!("{fault}\nhint: run it in a project's directory, or name one with --workspace"),

@@ -6,7 +6,7 @@ use crate::commands::approvals::rule_line;
 use crate::commands::version::VERSION;
 use crate::exit::Exit;
 use crate::print;
-use crate::settings::{ConfigPresence, Settings};
+use crate::settings::{ConfigPresence, EnvModel, Settings};
 use anyhow::Result;
 use picoclaw_agent::run::{InstructionHistory, PromptSources};
 use picoclaw_policy::config::{Config, FenceMode};
@@ -38,6 +38,7 @@ pub(crate) struct StatusInput {
     config_path: PathBuf,
     presence: ConfigPresence,
     warnings: Vec<String>,
+    env_models: Vec<EnvModel>,
 }
 
 impl StatusInput {
@@ -47,7 +48,8 @@ impl StatusInput {
             home: settings.home.clone(),
             config_path: settings.config_path.clone(),
             presence: settings.presence,
-            warnings: settings.warnings(),
+            warnings: settings.unnamed_isolation().into_iter().chain(settings.warnings()).collect(),
+            env_models: settings.env_models.clone(),
         }
     }
 }
@@ -79,6 +81,7 @@ pub(crate) fn status_json(settings: &StatusInput) -> Result<Value> {
         "config": settings.config_path.display().to_string(),
         "config_file": if settings.presence == ConfigPresence::Present { "present" } else { "missing, defaults apply" },
         "model": model_text(config),
+        "model_variable": env_variable(settings),
         "agents": agents,
         "posture": {
             "workspace": if config.restrict_to_workspace { "restricted" } else { "unrestricted" },
@@ -99,6 +102,12 @@ fn model_text(config: &Config) -> String {
     let named = own.and_then(|agent| agent.model.clone()).or_else(|| config.turns.model.clone());
     let first = || config.models.first().map(|model| model.name.clone());
     named.or_else(first).unwrap_or_else(|| DIRECT_PROVIDER.to_owned())
+}
+
+/// The environment variable that the model is there for, if the configuration has none.
+fn env_variable(settings: &StatusInput) -> Option<&str> {
+    let model = model_text(&settings.config);
+    settings.env_models.iter().find(|known| known.entry.name == model).map(|known| known.variable.as_str())
 }
 
 /// What really confines commands on this host, found by probing.
@@ -197,7 +206,10 @@ fn status_text(status: &Value) -> String {
             name if name == DIRECT_PROVIDER => {
                 format!("model:     {name} (none is configured: lines are commands)")
             }
-            name => format!("model:     {name}"),
+            name => match status["model_variable"].as_str() {
+                Some(variable) => format!("model:     {name} (by `{variable}` in the environment)"),
+                None => format!("model:     {name}"),
+            },
         },
     ];
     for agent in status["agents"].as_array().into_iter().flatten() {

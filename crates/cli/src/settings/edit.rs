@@ -14,10 +14,10 @@ use picoclaw_sandbox::state_dir::{StateDir, StateError};
 use std::time::Duration;
 
 /// The lock file, in the instance's state directory.
-const LOCK_FILE: &str = "configuration.lock";
+pub(super) const LOCK_FILE: &str = "configuration.lock";
 
 /// How long to wait for another edit.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a configuration was not changed.
 #[derive(Debug, thiserror::Error)]

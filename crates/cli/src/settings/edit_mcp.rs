@@ -1,4 +1,4 @@
-//! Edits `tools.mcp` in the text of a configuration, with its comments and layout preserved.
+//! Edits `tools.mcp` and `model_list` in the text of a configuration, with its comments and layout preserved.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
@@ -53,13 +53,32 @@ pub(crate) enum ChangeError {
     /// A value is not an object.
     #[error("`{0}` is not an object")]
     NoObject(&'static str),
+    /// A value is not a list.
+    #[error("`{0}` is not a list")]
+    NoList(&'static str),
     /// The file has no such server.
     #[error("the configuration file has no server `{0}`")]
     Unknown(String),
 }
 
+/// `text` with `entry` as the first of `model_list`.
+pub(super) fn with_model(text: &str, entry: &Value) -> Result<String, ChangeError> {
+    edit(text, |whole| {
+        let list = whole.array_value_or_create("model_list").ok_or(ChangeError::NoList("model_list"))?;
+        list.insert(0, to_cst_input(entry));
+        Ok(())
+    })
+}
+
 /// `text` with the change applied.
 pub(super) fn apply(text: &str, change: &McpChange<'_>) -> Result<String, ChangeError> {
+    edit(text, |whole| change_servers(whole, change))
+}
+
+fn edit(
+    text: &str,
+    change: impl FnOnce(&CstObject) -> Result<(), ChangeError>,
+) -> Result<String, ChangeError> {
     let (mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
         Some(rest) => (BYTE_ORDER_MARK.to_string(), rest),
         None => (String::new(), text),
@@ -67,7 +86,14 @@ pub(super) fn apply(text: &str, change: &McpChange<'_>) -> Result<String, Change
     let root = CstRootNode::parse(text, &ParseOptions::default())
         .map_err(|why| ChangeError::Unreadable(why.to_string()))?;
     let whole = root.object_value_or_create().ok_or(ChangeError::NoObject("the configuration"))?;
-    let tools = object_at(&whole, "tools", "tools")?;
+    change(&whole)?;
+    let changed = root.to_string();
+    let end = if changed.ends_with('\n') { "" } else { "\n" };
+    Ok(format!("{mark}{changed}{end}"))
+}
+
+fn change_servers(whole: &CstObject, change: &McpChange<'_>) -> Result<(), ChangeError> {
+    let tools = object_at(whole, "tools", "tools")?;
     let mcp = object_at(&tools, "mcp", "tools.mcp")?;
     match change {
         McpChange::Put { name, entry } => {
@@ -83,9 +109,7 @@ pub(super) fn apply(text: &str, change: &McpChange<'_>) -> Result<String, Change
             }
         }
     }
-    let changed = root.to_string();
-    let end = if changed.ends_with('\n') { "" } else { "\n" };
-    Ok(format!("{mark}{changed}{end}"))
+    Ok(())
 }
 
 fn object_at(object: &CstObject, key: &str, path: &'static str) -> Result<CstObject, ChangeError> {

@@ -1,6 +1,7 @@
 //! Loads the settings: which files, in which order. Nothing is written back (W83).
 
 use super::credential::Credentials;
+use super::env_models::{self, EnvModel};
 use super::file::{FileError, MAX_FILE_SIZE, TextFile, read_text};
 use super::helper_check::RefusedHelpers;
 use super::process_env::{Home, ProcessEnv};
@@ -45,6 +46,8 @@ pub(crate) struct Settings {
     pub(crate) home: PathBuf,
     /// Notices about files and variables, one line each.
     pub(crate) notices: Vec<String>,
+    /// The models that the environment added, because the configuration has none.
+    pub(crate) env_models: Vec<EnvModel>,
     tree: ConfigTree,
     text: Option<String>,
 }
@@ -137,6 +140,7 @@ pub(super) fn load_with_text(
         Layers { sources, secrets: secrets.as_ref(), variables: &variables, user_home: user_home.as_deref() };
     let mut loaded = merge_layers(&layers, &Credentials { directory, env })?;
     resolve_env_files(directory, &mut loaded.config);
+    let env_models = env_models::add(&mut loaded.config, env)?;
 
     if loaded.config.isolation.enabled && matches!(home, Home::CurrentDir(_)) {
         return Err(SettingsError::NoHome);
@@ -162,6 +166,7 @@ pub(super) fn load_with_text(
         presence,
         home: home.path().to_owned(),
         notices,
+        env_models,
         tree: loaded.tree,
         text: text.map(str::to_owned),
         config_path,
@@ -179,6 +184,21 @@ impl Settings {
     pub(crate) fn warnings(&self) -> Vec<String> {
         let RefusedHelpers { hooks, servers } = RefusedHelpers::of(self);
         self.notices.iter().cloned().chain(warnings(&self.config)).chain(hooks).chain(servers).collect()
+    }
+
+    /// A line about isolation that is off because the configuration does not name it.
+    pub(crate) fn unnamed_isolation(&self) -> Option<String> {
+        let is_unnamed = self.presence == ConfigPresence::Present && !self.tree.names("isolation");
+        (is_unnamed && !self.config.isolation.enabled).then(|| {
+            let file = self.config_path.file_name().unwrap_or_default().to_string_lossy();
+            format!("isolation is off: `{file}` does not name it; add `\"isolation\": {{\"enabled\": true}}`")
+        })
+    }
+
+    /// The variable that brought a model, if the configuration has none.
+    pub(crate) fn env_variable_of(&self, model: &str) -> Option<&str> {
+        let found = self.env_models.iter().find(|known| known.entry.name == model);
+        found.map(|known| known.variable.as_str())
     }
 
     /// Every key with its value and origin, secrets masked.

@@ -4,7 +4,9 @@
 mod credential;
 mod edit;
 mod edit_mcp;
+mod edit_model;
 mod encrypted;
+mod env_models;
 mod file;
 mod helper_check;
 mod load;
@@ -18,6 +20,8 @@ mod yaml;
 
 pub(crate) use edit::{EditError, edit_config};
 pub(crate) use edit_mcp::{AfterRemoval, McpChange};
+pub(crate) use edit_model::add_model;
+pub(crate) use env_models::{EnvModel, env_models};
 pub(crate) use file::first_line;
 pub(crate) use helper_check::RefusedHelpers;
 pub(crate) use load::{ConfigPresence, Request, Settings, SettingsError, load};

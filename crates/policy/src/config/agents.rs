@@ -10,6 +10,8 @@ pub struct AgentConfig {
     pub id: AgentId,
     /// Its workspace, `~` expanded. `None` is the default directory for its name.
     pub workspace: Option<PathBuf>,
+    /// Whether the workspace is a project that was named at the start, instead of the configured one.
+    pub in_project: bool,
     /// Tools that are disabled for it.
     pub disabled_tools: Vec<String>,
     /// Agents that it may start as subagents.
@@ -33,6 +35,7 @@ impl AgentConfig {
             name: id.to_string(),
             id,
             workspace: None,
+            in_project: false,
             disabled_tools: Vec::new(),
             allow_agents: Vec::new(),
             model: None,

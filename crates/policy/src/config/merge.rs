@@ -42,6 +42,13 @@ pub struct ConfigTree {
     pub(crate) root: Node,
 }
 
+impl ConfigTree {
+    /// Whether a layer gives this section of the root.
+    pub fn names(&self, section: &str) -> bool {
+        self.root.get(section).is_some()
+    }
+}
+
 /// Merges the layers, or returns every fault.
 pub fn merge_layers(
     layers: &Layers<'_>,

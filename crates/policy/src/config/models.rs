@@ -32,14 +32,42 @@ pub struct ModelConfig {
     pub request_timeout: u64,
     /// `thinking_level`.
     pub thinking_level: Option<String>,
-    /// `streaming.enabled`.
-    pub streaming: bool,
+    /// `streaming.enabled`; what shows the answer decides if not set.
+    pub streaming: Option<bool>,
     /// `extra_body`: fields added to every request.
     pub extra_body: serde_json::Map<String, serde_json::Value>,
     /// `custom_headers`.
     pub custom_headers: Vec<(String, Secret)>,
     /// `user_agent`.
     pub user_agent: Option<String>,
+}
+
+/// Default of `request_timeout`, in seconds.
+pub(crate) const DEFAULT_REQUEST_SECONDS: u64 = 120;
+
+impl ModelConfig {
+    /// An entry with a name and an id alone.
+    pub fn plain(name: impl Into<String>, model: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            model: model.into(),
+            provider: None,
+            api_base: None,
+            api_keys: Vec::new(),
+            proxy: None,
+            fallbacks: Vec::new(),
+            auth_method: None,
+            workspace: None,
+            rpm: 0,
+            max_tokens_field: None,
+            request_timeout: DEFAULT_REQUEST_SECONDS,
+            thinking_level: None,
+            streaming: None,
+            extra_body: serde_json::Map::new(),
+            custom_headers: Vec::new(),
+            user_agent: None,
+        }
+    }
 }
 
 /// The keys of `agents.defaults` about models and turns.

@@ -7,7 +7,6 @@ use super::fence_paths;
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage};
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{self, Backend, CommandSource, Enforced, Fence, Grade, UserEnvironment};
-use crate::launch::Principal;
 use crate::launch::environment::{self, Variables};
 use crate::protect::Protection;
 use crate::state_dir::StateDir;
@@ -223,7 +222,7 @@ fn fence_enforced(landlock: Enforced) -> Enforced {
 }
 
 fn user_environment(own: &Workspace, instance: &Instance) -> Result<UserEnvironment, ExecEnvError> {
-    let user = UserEnvironment::of(instance.home(), &Principal::Agent(own.agent.clone()));
+    let user = UserEnvironment::of(instance.home(), &own.principal());
     user.prepare().map_err(|errno| ExecEnvError::UserEnvironment {
         path: user.path().to_owned(),
         source: errno.into(),

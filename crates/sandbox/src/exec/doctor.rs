@@ -7,7 +7,7 @@ use super::exec_env::ExecEnv;
 use crate::confine::Confined;
 use crate::isolate::{Decoys, DoctorCheck, run_doctor_checks};
 use crate::launch::environment::Variables;
-use crate::launch::{Deadline, Finished, LaunchError, LaunchSpec, Principal, WorkDir, run_to_end};
+use crate::launch::{Deadline, Finished, LaunchError, LaunchSpec, WorkDir, run_to_end};
 use crate::protect::Protection;
 use picoclaw_policy::AgentId;
 use std::path::Path;
@@ -55,7 +55,7 @@ impl ExecEnv {
             source: errno.into(),
         })?;
         let argv = vec!["sh".into(), "-c".into(), line.into()];
-        let (spec, _) = confined.spec("/bin/sh".into(), argv, handle, Principal::Agent(agent.clone()))?;
+        let (spec, _) = confined.spec("/bin/sh".into(), argv, handle, self.principal(agent))?;
         run_to_end(LaunchSpec { deadline: Deadline::After(LINE_TIMEOUT), ..spec })
     }
 }

@@ -5,9 +5,12 @@
 
 use super::agent_env::AgentEnv;
 use crate::confine::Settings;
+use crate::file_lock::FileLock;
 use crate::instance::Instance;
 use crate::isolate::{Backend, Enforced, Grade, IsolateError, PlanError, StartError, select_backend};
+use crate::launch::Principal;
 use crate::launch::environment::{self, Variables};
+use crate::project_envs::ProjectEnvs;
 use crate::state_dir::StateError;
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, IsolationConfig, Network};
@@ -17,6 +20,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Shells in order of preference, with the arguments before the command.
 const SHELLS: &[(&str, Dialect, &[&str])] = &[
@@ -66,6 +70,9 @@ pub struct ExecEnv {
     pub(super) arguments: &'static [&'static str],
     shell: Dialect,
     agents: BTreeMap<AgentId, AgentEnv>,
+    principals: BTreeMap<AgentId, Principal>,
+    /// Keep the user environments of projects from being removed.
+    _in_use: Vec<Arc<FileLock>>,
     settings: Settings,
 }
 
@@ -82,13 +89,18 @@ impl ExecEnv {
         let host: Variables = host.into_iter().collect();
         let plain = environment::without_secrets(host.iter().cloned(), &config.secrets);
         let backend = if config.isolation.enabled { Some(select_backend_for(config, &host)?) } else { None };
-        let mut agents = BTreeMap::new();
+        let (mut agents, mut principals, mut in_use) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         for own in instance.workspaces() {
+            if own.in_project {
+                let envs = ProjectEnvs::open(instance.home())?;
+                in_use.push(Arc::new(envs.enter(&own.principal(), own.real.as_path())?));
+            }
             let env = match &backend {
                 Some(backend) => AgentEnv::caged(own, config, instance, &host, backend)?,
                 None => AgentEnv::without_cage(own, config, instance, plain.clone())?,
             };
             agents.insert(own.agent.clone(), env);
+            principals.insert(own.agent.clone(), own.principal());
         }
         let settings = Settings {
             isolation: config.isolation.clone(),
@@ -97,7 +109,15 @@ impl ExecEnv {
             host,
             backend,
         };
-        Ok(Self { program: program.into(), arguments, shell: *shell, agents, settings })
+        Ok(Self {
+            program: program.into(),
+            arguments,
+            shell: *shell,
+            agents,
+            principals,
+            _in_use: in_use,
+            settings,
+        })
     }
 
     /// The dialect of the shell that runs commands.
@@ -123,6 +143,11 @@ impl ExecEnv {
     /// What confinements are assembled from.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// On whose behalf an agent's commands run.
+    pub(crate) fn principal(&self, agent: &AgentId) -> Principal {
+        self.principals.get(agent).cloned().unwrap_or_else(|| Principal::Agent(agent.clone()))
     }
 
     /// The environment of an agent's commands.

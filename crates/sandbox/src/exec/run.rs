@@ -5,8 +5,8 @@ use super::Exec;
 use super::exec_env::ExecEnv;
 use super::session::{Program, Session};
 use crate::launch::{
-    self, Background, CancelToken, Deadline, Finished, LaunchError, LaunchSpec, Output, OutputLimit,
-    Principal, Stdin, Streams, WindowSize, WorkDir,
+    self, Background, CancelToken, Deadline, Finished, LaunchError, LaunchSpec, Output, OutputLimit, Stdin,
+    Streams, WindowSize, WorkDir,
 };
 use crate::permit::Permit;
 use crate::protect::{Report, Watch};
@@ -96,5 +96,5 @@ fn spec(exec: &Exec, agent: &AgentId, exec_env: &ExecEnv) -> Result<(LaunchSpec,
     let work_dir = WorkDir { handle: exec.open_work_dir()?, path };
     let mut argv: Vec<OsString> = exec_env.arguments.iter().map(OsString::from).collect();
     argv.push(OsString::from(&exec.intent.command));
-    Ok(env.confined.spec(exec_env.program.clone(), argv, work_dir, Principal::Agent(agent.clone()))?)
+    Ok(env.confined.spec(exec_env.program.clone(), argv, work_dir, exec_env.principal(agent))?)
 }

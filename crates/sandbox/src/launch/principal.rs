@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 pub enum Principal {
     /// An agent's own commands.
     Agent(AgentId),
+    /// An agent's own commands, in the project at this path.
+    AgentIn(AgentId, PathBuf),
     /// An MCP server.
     Mcp(String),
     /// A process hook.
@@ -27,6 +29,9 @@ impl Principal {
     pub fn directory(&self) -> PathBuf {
         match self {
             Self::Agent(id) => PathBuf::from("agents").join(id.as_str()),
+            Self::AgentIn(id, project) => {
+                PathBuf::from("agents").join(escaped(&format!("{id}@{}", project_name(project))))
+            }
             Self::Mcp(name) => PathBuf::from("mcp").join(escaped(name)),
             Self::Hook(name) => PathBuf::from("hooks").join(escaped(name)),
             Self::Provider(name) => PathBuf::from("providers").join(escaped(name)),
@@ -71,6 +76,11 @@ mod tests {
     fn every_principal_has_a_place_of_its_own() {
         for (why, principal, want) in [
             ("an agent", Principal::Agent(AgentId::main()), "agents/main"),
+            (
+                "an agent in a project",
+                Principal::AgentIn(AgentId::main(), "/work/app".into()),
+                "agents/main%40app-70467eff2e0a2364",
+            ),
             ("a server", Principal::Mcp("files".into()), "mcp/files"),
             (
                 "a climbing name stays one component",

@@ -6,7 +6,6 @@ use super::history::History;
 use super::interactive_turn::InteractiveTurn;
 use super::interrupt::Interrupt;
 use super::line_editor::{Input, LineEditor};
-use super::model_error;
 use super::raw_input::RawInput;
 use super::screen::Screen;
 use super::slash_actions::{self, AfterCommand};
@@ -14,6 +13,7 @@ use super::slash_parse::Slash;
 use super::style::{Mark, Tone};
 use super::trace::Quote;
 use super::turn_view::TurnView;
+use super::{failure_text, model_error};
 use crate::app::{self, AgentServices, DIRECT_PROVIDER};
 use crate::arguments::AgentArguments;
 use crate::exit::{self, Exit};
@@ -22,7 +22,8 @@ use anyhow::{Context, Result};
 use picoclaw_agent::run::{Steering, Turn, TurnError};
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::launch::CancelToken;
-use picoclaw_sandbox::{Redactor, printable};
+use picoclaw_sandbox::{Redactor, printable, printable_lines};
+use std::path::PathBuf;
 use tokio::runtime::Runtime;
 
 /// A session and its services.
@@ -43,6 +44,7 @@ pub(super) fn run(
     subject: Subject,
 ) -> Result<Exit> {
     let screen = frontend.screen().context("there is no terminal")?.clone();
+    let settings = &streamed(settings);
     let stop = frontend.stop();
     let runtime = app::runtime()?;
     let services = {
@@ -88,11 +90,26 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
+/// The settings with answers that stream, unless the configuration says otherwise.
+fn streamed(settings: &Settings) -> Settings {
+    let mut settings = settings.clone();
+    for model in &mut settings.config.models {
+        model.streaming = Some(model.streaming.unwrap_or(true));
+    }
+    settings
+}
+
 impl Session<'_> {
     /// The model of the next turn.
     pub(super) fn model_name(&self) -> String {
         let chain = self.services.models.chain(&self.subject.agent, self.model.as_deref());
         chain.map_or_else(|why| why.to_string(), |chain| chain.model().to_owned())
+    }
+
+    /// The project that is the agent's workspace.
+    fn project(&self) -> Option<&PathBuf> {
+        let own = self.settings.config.agents.iter().find(|own| own.id == self.subject.agent);
+        own.filter(|own| own.in_project).and_then(|own| own.workspace.as_ref())
     }
 
     fn greet(&self) {
@@ -111,7 +128,17 @@ impl Session<'_> {
         } else {
             "`/help` lists what can be typed; Ctrl-C stops a turn, Ctrl-D leaves."
         };
-        self.screen.lines(&style.paint(Tone::Quiet, how));
+        let quiet = |text: &str| self.screen.lines(&style.paint(Tone::Quiet, &printable(text)));
+        if let Some(variable) = self.settings.env_variable_of(&model) {
+            quiet(&format!("The model is by `{variable}`; `picoclaw onboard` writes it down."));
+        }
+        if let Some(project) = self.project() {
+            quiet(&format!("Working in {}", project.display()));
+        }
+        if let Some(line) = self.settings.unnamed_isolation() {
+            self.screen.lines(&style.paint(Tone::Alert, &printable(&line)));
+        }
+        quiet(how);
     }
 
     fn prompt(&self) -> String {
@@ -135,8 +162,13 @@ impl Session<'_> {
             Err(TurnError::Halted) => self.screen.lines("stopped"),
             Err(why) => {
                 let style = self.screen.style();
-                let line = format!("{} {}", style.mark(Mark::No), printable(&why.to_string()));
+                let text = failure_text(&why);
+                let (what, hint) = text.split_once('\n').unwrap_or((&text, ""));
+                let line = format!("{} {}", style.mark(Mark::No), printable(what));
                 self.screen.lines(&style.paint(Tone::Bad, &line));
+                if !hint.is_empty() {
+                    self.screen.lines(&printable_lines(hint));
+                }
             }
         }
         unsent

@@ -9,7 +9,7 @@ use super::screen::Screen;
 use super::style::{Liveness, Style, Tone, size};
 use super::subagents::{SubagentOutput, Subagents};
 use super::trace::{CallTrace, Quote, format_seconds};
-use super::{exit_of, json, model_error, report_misuse};
+use super::{exit_of, failure_text, json, model_error, report_misuse};
 use crate::arguments::AgentArguments;
 use crate::exit::Exit;
 use crate::settings::Settings;
@@ -48,8 +48,9 @@ pub(super) fn run(
         let _inside = runtime.enter();
         app::services(settings)?
     };
-    if let Err(why) = services.models.chain(&subject.agent, arguments.model.as_deref()) {
-        return report_misuse(arguments, &model_error(&why));
+    match services.models.chain(&subject.agent, arguments.model.as_deref()) {
+        Ok(chain) => announce(chain.model(), frontend, settings),
+        Err(why) => return report_misuse(arguments, &model_error(&why)),
     }
     let runner = services.runner;
     let ended = runtime.block_on(async {
@@ -84,6 +85,16 @@ pub(super) fn run(
     Ok(exit)
 }
 
+/// Says which model the environment brought, and at a terminal that isolation is not named.
+fn announce(model: &str, frontend: &Frontend, settings: &Settings) {
+    if let Some(variable) = settings.env_variable_of(model) {
+        print::note(&format!("picoclaw: the model is `{}`, by `{variable}`", printable(model)));
+    }
+    if let Some(line) = settings.unnamed_isolation().filter(|_| frontend.has_trace()) {
+        print::note(&format!("picoclaw: {}", printable(&line)));
+    }
+}
+
 fn exit_of_ending(ending: &TurnOutcome) -> Exit {
     match ending {
         ending if ending.needs_approval => Exit::NeedsApproval,
@@ -98,7 +109,7 @@ fn report_failure(arguments: &AgentArguments, why: &TurnError) -> Result<ExitCod
     if arguments.json {
         json::print(&json::error_json(&message))?;
     }
-    print::note(&format!("error: {}", sanitize(&message)));
+    print::note(&format!("error: {}", sanitize(&failure_text(why))));
     Ok(match why {
         TurnError::Halted => ExitCode::from(INTERRUPTED),
         other => exit_of(other).into(),

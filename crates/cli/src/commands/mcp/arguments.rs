@@ -45,7 +45,7 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) token_file: Option<PathBuf>,
     /// The directory that the tools work in, instead of the agent's own workspace
-    #[arg(long, value_name = "DIR")]
+    #[arg(short = 'C', long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
     /// The agent on whose behalf they work
     #[arg(long, value_name = "ID")]

@@ -166,6 +166,7 @@ fn set_workspace(
     }
     for own in loaded.config.agents.iter_mut().filter(|own| own.id == *agent) {
         own.workspace = Some(real.clone());
+        own.in_project = true;
     }
     match workspace_fault_in(&loaded.config, loaded, process_env) {
         Some(fault) => bail!("{fault}\nhint: name a project's directory with --workspace"),

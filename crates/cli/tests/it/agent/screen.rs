@@ -1,79 +1,17 @@
 //! The screen of a session as a person sees it, drawn by a real terminal (tmux).
 
 use super::scripted;
-use crate::run::{is_here, soon};
+use crate::run::soon;
 use crate::test_instance::TestInstance;
-use std::process::Command;
-
-/// A terminal in tmux, on a server of its own.
-struct Tmux {
-    socket: String,
-}
-
-impl Tmux {
-    fn open(instance: &TestInstance, width: &str) -> Option<Self> {
-        if !is_here("tmux") {
-            return None;
-        }
-        let tmux = Self { socket: instance.dir().join("tmux").display().to_string() };
-        let agent = instance.command(&["agent"]);
-        let mut command = tmux.command(&["-f", "/dev/null", "new-session", "-d", "-x", width, "-y", "24"]);
-        let variables = agent.get_envs().filter_map(|(name, value)| Some((name.to_str()?, value?.to_str()?)));
-        for (name, value) in variables.chain([("LANG", "C.UTF-8")]) {
-            command.args(["-e", &format!("{name}={value}")]);
-        }
-        let binary = agent.get_program().to_str().unwrap();
-        command.arg(format!("'{binary}' agent; echo left with $?; exec sleep 60"));
-        assert!(command.status().unwrap().success(), "tmux does not start");
-        Some(tmux)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new("tmux");
-        // What the server is started with, its terminals have; and some accounts have a shell that runs nothing.
-        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("SHELL", "/bin/sh");
-        command.args(["-S", &self.socket]).args(arguments).env("LANG", "C.UTF-8");
-        command
-    }
-
-    fn keys(&self, keys: &[&str]) {
-        assert!(self.command(&[&["send-keys"], keys].concat()).status().unwrap().success());
-    }
-
-    /// What is on the screen, without the empty lines below.
-    fn screen(&self) -> String {
-        let shown = self.command(&["capture-pane", "-p"]).output().unwrap();
-        String::from_utf8(shown.stdout).unwrap().trim_end().to_owned()
-    }
-
-    /// Waits until the screen ends as it should.
-    fn shows(&self, why: &str, end: &str) {
-        let mut last = String::new();
-        let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
-        while std::time::Instant::now() < until {
-            last = self.screen();
-            if last.ends_with(end.trim_end()) {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        panic!("{why}: not\n{end}\nbut\n{last}");
-    }
-}
-
-impl Drop for Tmux {
-    fn drop(&mut self) {
-        let _over = self.command(&["kill-server"]).status();
-    }
-}
+use crate::tmux::Tmux;
 
 #[test]
 fn a_session_looks_as_it_should() {
     let replies = r#"{"tool_calls": [{"name": "exec", "id": "1", "arguments": {"command": "seq 1 9"}}, {"name": "read_file", "id": "2", "arguments": {"path": "/etc/passwd"}}]}
         {"content": "There are nine."}
         {"tool_calls": [{"name": "exec", "id": "3", "arguments": {"command": "echo begun; sleep 30"}}]}"#;
-    let instance = scripted(replies, "");
-    let Some(tmux) = Tmux::open(&instance, "80") else { return };
+    let instance = scripted(replies, r#", "isolation": {"enabled": false}"#);
+    let Some(tmux) = Tmux::agent(&instance, "80") else { return };
     tmux.shows(
         "the greeting",
         "picoclaw · agent main · model s · session cli:default\n\
@@ -112,7 +50,7 @@ fn a_session_looks_as_it_should() {
 #[test]
 fn lines_can_be_several_and_are_edited() {
     let instance = TestInstance::new();
-    let Some(tmux) = Tmux::open(&instance, "60") else { return };
+    let Some(tmux) = Tmux::agent(&instance, "60") else { return };
     tmux.shows("ready", "main›");
     tmux.keys(&["echo one \\", "Enter", "two", "Enter"]);
     tmux.shows("a backslash goes on, as in a shell", "one two\nmain›");

@@ -83,6 +83,7 @@ fn agent(id: AgentId, item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> 
         name: item.owned("name").unwrap_or_else(|| id.to_string()),
         id,
         workspace: item.path("workspace"),
+        in_project: false,
         disabled_tools: tools.texts("disabled"),
         allow_agents: subagents.texts("allow_agents"),
         model,

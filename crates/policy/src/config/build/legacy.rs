@@ -3,10 +3,10 @@
 //! Those files name providers with keys, and one model for all agents. Each provider becomes a
 //! model of the provider's name; the model's own provider is the default.
 
-use super::models::{DEFAULT_REQUEST_SECONDS, keys};
+use super::models::keys;
 use super::values::View;
 use crate::config::check::Checker;
-use crate::config::models::ModelConfig;
+use crate::config::models::{DEFAULT_REQUEST_SECONDS, ModelConfig};
 
 /// Prefixes of well-known models, and their providers.
 const FAMILIES: &[(&str, &str)] = &[
@@ -49,23 +49,13 @@ pub(super) fn models(root: &View<'_>, checker: &mut Checker<'_>) -> Vec<ModelCon
 fn model_of(name: &str, model: &str, view: &View<'_>) -> ModelConfig {
     let prefix = format!("{name}/");
     ModelConfig {
-        name: name.to_owned(),
-        model: model.strip_prefix(&prefix).unwrap_or(model).to_owned(),
         provider: Some(name.to_owned()),
         api_base: view.owned("api_base"),
         api_keys: keys(view),
         proxy: view.secret("proxy"),
-        fallbacks: Vec::new(),
         auth_method: view.owned("auth_method"),
-        workspace: None,
-        rpm: 0,
-        max_tokens_field: None,
         request_timeout: view.count_or("request_timeout", DEFAULT_REQUEST_SECONDS),
-        thinking_level: None,
-        streaming: false,
-        extra_body: serde_json::Map::new(),
-        custom_headers: Vec::new(),
-        user_agent: None,
+        ..ModelConfig::plain(name, model.strip_prefix(&prefix).unwrap_or(model))
     }
 }
 

@@ -5,11 +5,8 @@ use super::values::View;
 use crate::config::check::Checker;
 use crate::config::document::{Node, Value};
 use crate::config::fault::Problem;
-use crate::config::models::{ModelConfig, SubturnConfig, TurnConfig};
+use crate::config::models::{DEFAULT_REQUEST_SECONDS, ModelConfig, SubturnConfig, TurnConfig};
 use crate::config::secret::Secret;
-
-/// Default of `request_timeout`, in seconds.
-pub(super) const DEFAULT_REQUEST_SECONDS: u64 = 120;
 
 /// Every model.
 pub(super) fn models(root: &View<'_>, checker: &mut Checker<'_>) -> Vec<ModelConfig> {
@@ -52,11 +49,17 @@ fn model(item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> Option<ModelC
         max_tokens_field: item.owned("max_tokens_field"),
         request_timeout: item.count_or("request_timeout", DEFAULT_REQUEST_SECONDS),
         thinking_level: item.owned("thinking_level"),
-        streaming: item.section("streaming").flag("enabled"),
+        streaming: streaming(item),
         extra_body: extra_body(item, key, checker),
         custom_headers: item.environment("custom_headers"),
         user_agent: item.owned("user_agent"),
     })
+}
+
+/// `streaming.enabled`, if given.
+fn streaming(item: &View<'_>) -> Option<bool> {
+    let section = item.section("streaming");
+    section.get("enabled").map(|_| section.flag("enabled"))
 }
 
 /// `api_key` and `api_keys`, each once.
