@@ -232,6 +232,9 @@ pub(crate) struct ToolArguments {
     /// Work in the project at this directory, instead of the configured workspace
     #[arg(short = 'C', long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
+    /// With `list`: print JSON, one tool a line, with its parameters as JSON Schema
+    #[arg(long = "json", id = "as-json")]
+    pub(crate) as_json: bool,
     /// With `list`: start the MCP servers of the configuration, and list their tools too
     #[arg(long)]
     pub(crate) mcp: bool,

@@ -53,6 +53,8 @@ fn main() -> ExitCode {
     }
     let exit = match run(&Arguments::parse()) {
         Ok(exit) => exit,
+        // A reader of the output that went away is no error.
+        Err(why) if is_broken_pipe(&why) => Exit::Done.into(),
         Err(why) => {
             complain(&format!("{why:#}"));
             // A cage that is asked for and cannot be had is a configuration that cannot be used here.
@@ -230,6 +232,12 @@ fn configuration(command: &ConfigCommand, request: &Request<'_>) -> Result<Exit>
         ConfigCommand::Schema => config::print_schema(&mut out),
     }?;
     Ok(if done == config::DONE { Exit::Done } else { Exit::Usage })
+}
+
+/// Whether standard output lost its reader: an error without a context is of an output.
+fn is_broken_pipe(why: &anyhow::Error) -> bool {
+    let cause = why.downcast_ref::<std::io::Error>();
+    cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 fn complain(text: &str) {

@@ -24,6 +24,24 @@ pub(crate) fn untrusted(text: &str) -> Cow<'_, str> {
     if io::stdout().is_terminal() { printable_lines(text) } else { Cow::Borrowed(text) }
 }
 
+/// A row of a table: a terminal gets what fits in its width, a pipe all of it.
+pub(crate) fn fitted(row: &str) -> Cow<'_, str> {
+    use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+    let width = match rustix::termios::tcgetwinsize(io::stdout()) {
+        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
+        _ => return Cow::Borrowed(row),
+    };
+    if row.width() <= width {
+        return Cow::Borrowed(row);
+    }
+    let mut taken = 0;
+    let kept = row.chars().take_while(|c| {
+        taken += c.width().unwrap_or(0);
+        taken < width
+    });
+    Cow::Owned(kept.chain(['…']).collect())
+}
+
 fn write_all(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;

@@ -112,6 +112,38 @@ impl Models {
         Ok(FallbackChain { groups, retry_policy, redactor: inner.redactor.clone() })
     }
 
+    /// Why models of the configuration cannot be used: entries of an unknown protocol or without a
+    /// key, and names that no entry has. Nothing is started or asked.
+    pub fn faults(&self) -> Vec<ModelError> {
+        let inner = &*self.0;
+        let mut faults = Vec::new();
+        for entry in &inner.entries {
+            let name = || entry.config.name.clone();
+            match protocol::resolve(&entry.config, inner.turns.provider.as_deref()) {
+                Err(ProtocolError(protocol)) => faults.push(ModelError::Protocol { name: name(), protocol }),
+                Ok(resolved) if resolved.key == Key::Required && entry.config.api_keys.is_empty() => {
+                    faults.push(ModelError::NoKey { name: name() });
+                }
+                Ok(_) => {}
+            }
+        }
+        let entries = inner.entries.iter().flat_map(|entry| &entry.config.fallbacks);
+        let agents = inner
+            .agents
+            .iter()
+            .flat_map(|own| own.model.iter().chain(&own.model_fallbacks).chain(&own.subagent_model));
+        let defaults = inner.turns.model.iter().chain(&inner.turns.model_fallbacks);
+        let mut names: Vec<&String> = entries.chain(agents).chain(defaults).collect();
+        names.sort();
+        names.dedup();
+        let is_known = |name: &str| {
+            !inner.find(name).is_empty() || inner.built_in.iter().any(|known| known.provider.model() == name)
+        };
+        let unknown = names.into_iter().filter(|name| !is_known(name));
+        faults.extend(unknown.map(|name| ModelError::Unknown { name: name.clone(), known: inner.names() }));
+        faults
+    }
+
     /// The names of the models, in the order of the file, each once.
     pub fn names(&self) -> Vec<String> {
         self.0.names()

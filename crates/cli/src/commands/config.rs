@@ -1,9 +1,12 @@
 //! `picoclaw config check|show|schema`. The output contains no secrets.
 
-use crate::settings::{ConfigPresence, RefusedHelpers, Request, SettingsError, load};
-use picoclaw_policy::config::{Fault, SourceLocation, advice, reminders, schema};
+use crate::settings::{ConfigPresence, RefusedHelpers, Request, Settings, SettingsError, load};
+use picoclaw_agent::providers::{ModelError, Models};
+use picoclaw_policy::config::{Config, Fault, SourceLocation, advice, reminders, schema};
 use picoclaw_sandbox::isolate::{LiveHost, exposure_faults};
+use picoclaw_sandbox::launch::find_program;
 use serde_json::{Value, json};
+use std::ffi::OsStr;
 use std::io::{self, Write};
 
 /// Exit status: done.
@@ -42,7 +45,10 @@ pub(crate) fn check(
             return Ok(BAD_CONFIGURATION);
         }
     };
-    let refused = RefusedHelpers::of(&settings).hooks;
+    let mut refused = RefusedHelpers::of(&settings).hooks;
+    refused.extend(missing_hook_programs(&settings));
+    let (broken, keyless) = model_faults(&settings.config);
+    refused.extend(broken);
     let missing: Vec<String> = exposure_faults(&settings.config.isolation.expose_paths, &LiveHost)
         .iter()
         .map(ToString::to_string)
@@ -62,6 +68,7 @@ pub(crate) fn check(
     }
     let mut notes = settings.warnings();
     notes.extend(missing);
+    notes.extend(keyless);
     notes.extend(advice(&settings.config));
     notes.extend(reminders(&settings.config));
     let file = settings.config_path.display();
@@ -82,6 +89,29 @@ pub(crate) fn check(
         }
     }
     Ok(DONE)
+}
+
+/// Models that cannot be used: those that no turn could ask, and those that only lack a key.
+fn model_faults(config: &Config) -> (Vec<String>, Vec<String>) {
+    let faults = Models::new(config).faults();
+    let (keyless, broken): (Vec<_>, Vec<_>) =
+        faults.into_iter().partition(|fault| matches!(fault, ModelError::NoKey { .. }));
+    let text = |fault: ModelError| format!("{fault}\nhint: {}", fault.hint());
+    let line = |fault: ModelError| format!("{fault}; {}", fault.hint());
+    (broken.into_iter().map(text).collect(), keyless.into_iter().map(line).collect())
+}
+
+/// Hooks whose program is not there; no turn would run.
+fn missing_hook_programs(settings: &Settings) -> Vec<String> {
+    let hooks = &settings.config.hooks;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let missing = hooks.processes.iter().filter(|hook| hooks.enabled && hook.enabled).filter_map(|hook| {
+        let from = hook.dir.as_deref().unwrap_or(&settings.home);
+        let program = hook.command.first()?;
+        let why = find_program(OsStr::new(program), &path, from).err()?;
+        Some(format!("hook `{}` cannot start: {why}", hook.name))
+    });
+    missing.collect()
 }
 
 /// Prints every key with its value and origin, secrets masked.

@@ -4,8 +4,8 @@
 
 use crate::app::{self, AgentServices};
 use crate::exit::{self, Exit};
-use crate::print;
 use crate::settings::Settings;
+use crate::{print, units};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
 use picoclaw_agent::schedule::cron::{
@@ -33,22 +33,26 @@ pub(crate) enum CronCommand {
     Add(AddArguments),
     /// Remove a job
     Remove {
-        /// The job
+        /// The job, by its id or its name
+        #[arg(value_name = "JOB")]
         id: String,
     },
     /// Switch a job on
     Enable {
-        /// The job
+        /// The job, by its id or its name
+        #[arg(value_name = "JOB")]
         id: String,
     },
     /// Switch a job off
     Disable {
-        /// The job
+        /// The job, by its id or its name
+        #[arg(value_name = "JOB")]
         id: String,
     },
     /// Run a job now, in this process; its schedule stays as it is
     Run {
-        /// The job
+        /// The job, by its id or its name
+        #[arg(value_name = "JOB")]
         id: String,
     },
 }
@@ -89,21 +93,62 @@ struct WhatArguments {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct WhenArguments {
-    /// Repeatedly, every N seconds
-    #[arg(short, long, value_name = "SECS")]
+    /// Repeatedly: every so many seconds, or a time such as `90s`, `30m` or `1h`
+    #[arg(short, long, value_name = "TIME", value_parser = parse_seconds)]
     every: Option<u64>,
     /// At the times of an expression: minute hour day month weekday
     #[arg(short, long, value_name = "EXPR", allow_hyphen_values = true)]
     cron: Option<String>,
-    /// Once, N seconds from now
-    #[arg(long, value_name = "SECS")]
+    /// Once: so many seconds from now, or after a time such as `10m`
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     at: Option<u64>,
+}
+
+/// A number of seconds, or a time with a unit.
+fn parse_seconds(text: &str) -> Result<u64, String> {
+    match text.parse::<u64>() {
+        Ok(seconds) => Ok(seconds),
+        Err(_) => units::parse_duration(text).map(|time| time.as_secs()).map_err(|why| why.to_string()),
+    }
+}
+
+/// The id of the job that `named` is the id or the name of.
+fn find_id(store: &Store, named: &str) -> Result<Result<String, anyhow::Error>, CronError> {
+    let jobs = store.list(JobScope::All)?;
+    if jobs.iter().any(|job| job.id == named) {
+        return Ok(Ok(named.to_owned()));
+    }
+    let ids: Vec<_> = jobs.iter().filter(|job| job.name == named).map(|job| job.id.clone()).collect();
+    Ok(match ids.as_slice() {
+        // The store says that there is none.
+        [] => Ok(named.to_owned()),
+        [id] => Ok(id.clone()),
+        ids => {
+            let shown = printable(named);
+            Err(anyhow::anyhow!(
+                "{} jobs are called `{shown}`\nhint: name one by its id: {}",
+                ids.len(),
+                ids.join(", ")
+            ))
+        }
+    })
 }
 
 /// Runs the command.
 pub(crate) fn run(command: &CronCommand, settings: &Settings) -> Result<Exit> {
     let store = Store::open(&settings.home)?;
     let now = now_ms();
+    let id = match command {
+        CronCommand::Remove { id }
+        | CronCommand::Enable { id }
+        | CronCommand::Disable { id }
+        | CronCommand::Run { id } => match find_id(&store, id)? {
+            Ok(id) => id,
+            Err(why) => return Ok(exit::bad_usage(&why)),
+        },
+        CronCommand::List { .. } | CronCommand::Add(_) => String::new(),
+    };
+    let id = id.as_str();
     let done = match command {
         CronCommand::List { json } => return print_jobs(&store.list(JobScope::All)?, *json),
         CronCommand::Add(arguments) => match parse_job(arguments, settings, now) {
@@ -112,12 +157,12 @@ pub(crate) fn run(command: &CronCommand, settings: &Settings) -> Result<Exit> {
             }
             Err(why) => return Ok(exit::bad_usage(&why)),
         },
-        CronCommand::Remove { id } => {
+        CronCommand::Remove { .. } => {
             store.remove(id, JobScope::All).map(|job| format!("Removed job {}", job.id))
         }
-        CronCommand::Enable { id } => switch_job(&store, id, Switch::On, now),
-        CronCommand::Disable { id } => switch_job(&store, id, Switch::Off, now),
-        CronCommand::Run { id } => match run_job(&store, id, settings)? {
+        CronCommand::Enable { .. } => switch_job(&store, id, Switch::On, now),
+        CronCommand::Disable { .. } => switch_job(&store, id, Switch::Off, now),
+        CronCommand::Run { .. } => match run_job(&store, id, settings)? {
             Ok(done) => return print_outcome(&done),
             Err(why) => Err(why),
         },

@@ -174,8 +174,15 @@ async fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>> {
     Ok(bound)
 }
 
+/// Where it listens first, then what runs in it.
 fn print_banner(gateway: &Gateway, bound: &[String]) {
     let services = gateway.services();
+    let first = bound.first().map_or("", String::as_str);
+    print::note(&format!("✓ Gateway started on {}", bound.join(", ")));
+    print::note(&format!(
+        "✓ Console at http://{first}/ (it asks for the token in .picoclaw.pid, or gateway.token)"
+    ));
+    print::note(&format!("✓ Health endpoints available at http://{first}/health, /ready and /reload (POST)"));
     print::note("📦 Agent Status:");
     print::note(&format!("  • Agents: {}", services.config.agents.len()));
     print::note(&format!("  • Tools: {} loaded", services.executor.registry().tools().count()));
@@ -183,11 +190,5 @@ fn print_banner(gateway: &Gateway, bound: &[String]) {
     if services.config.heartbeat.enabled {
         print::note("✓ Heartbeat service started");
     }
-    let first = bound.first().map_or("", String::as_str);
-    print::note(&format!("✓ Health endpoints available at http://{first}/health, /ready and /reload (POST)"));
-    print::note(&format!(
-        "✓ Console at http://{first}/ (it asks for the token in .picoclaw.pid, or gateway.token)"
-    ));
-    print::note(&format!("✓ Gateway started on {}", bound.join(", ")));
     print::note("Press Ctrl+C to stop");
 }

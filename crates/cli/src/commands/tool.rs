@@ -13,6 +13,7 @@ use picoclaw_agent::mcp::client::can_be_of;
 use picoclaw_agent::tools::{Outcome, Registry, ToolContext, schema_of, unwatched};
 use picoclaw_policy::Origin;
 use picoclaw_sandbox::launch::CancelToken;
+use picoclaw_sandbox::printable;
 use std::io::Read;
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,7 +25,10 @@ const MAX_INPUT_LEN: u64 = 64 << 20;
 pub(crate) fn run(arguments: &ToolArguments, settings: &Settings) -> Result<Exit> {
     let registry = app::registry(&settings.config);
     if arguments.name == "list" {
-        return if arguments.mcp { print_all_tools(arguments, settings) } else { print_tools(&registry) };
+        return match arguments.mcp {
+            true => print_all_tools(arguments, settings),
+            false => print_tools(&registry, arguments, settings),
+        };
     }
     let prepared = parse_call(arguments, settings);
     let call = match prepared {
@@ -108,7 +112,7 @@ fn print_all_tools(arguments: &ToolArguments, settings: &Settings) -> Result<Exi
         core,
         &subject,
         |_| true,
-        async |executor| print_tools(&executor.registry()),
+        async |executor| print_tools(&executor.registry(), arguments, settings),
     )?
 }
 
@@ -126,10 +130,34 @@ fn parse_call(arguments: &ToolArguments, settings: &Settings) -> Result<Call> {
     Ok(Call { tool: arguments.name.clone(), arguments: json, subject })
 }
 
-fn print_tools(registry: &Registry) -> Result<Exit> {
+fn print_tools(registry: &Registry, arguments: &ToolArguments, settings: &Settings) -> Result<Exit> {
+    if arguments.as_json {
+        for tool in registry.tools() {
+            let entry = serde_json::json!({"name": tool.name(), "description": tool.about(), "parameters": schema_of(tool)});
+            print::line(&print::untrusted(&entry.to_string()))?;
+        }
+        return Ok(Exit::Done);
+    }
+    let width = registry.tools().map(|tool| tool.name().chars().count()).max().unwrap_or(0).max(4);
+    print::line(&print::fitted(&format!("{:<width$}  DESCRIPTION", "NAME")))?;
     for tool in registry.tools() {
-        let entry = serde_json::json!({"name": tool.name(), "description": tool.about(), "parameters": schema_of(tool)});
-        print::line(&print::untrusted(&entry.to_string()))?;
+        let about = tool.about().lines().next().unwrap_or_default();
+        let sentence = about.split_once(". ").map_or(about, |(first, _)| first).trim_end_matches('.');
+        let off = if is_off(tool.name(), arguments, settings) { " (switched off)" } else { "" };
+        let line = format!("{:<width$}  {sentence}{off}", tool.name());
+        print::line(&print::fitted(&printable(&line)))?;
     }
     Ok(Exit::Done)
+}
+
+/// Whether the configuration switches a tool off for the agent.
+fn is_off(tool: &str, arguments: &ToolArguments, settings: &Settings) -> bool {
+    let config = &settings.config;
+    let id = arguments.agent.as_deref().unwrap_or(config.default_agent.as_str());
+    let own = config.agents.iter().find(|agent| agent.id.as_str() == id);
+    let mut names = own.iter().flat_map(|own| &own.disabled_tools).chain(&config.tools.disabled);
+    names.any(|name| match name.strip_suffix('*') {
+        Some(start) => tool.starts_with(start),
+        None => name == tool,
+    })
 }

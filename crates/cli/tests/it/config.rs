@@ -100,3 +100,58 @@ fn schema_is_a_schema() {
     assert_eq!(schema["additionalProperties"], false);
     assert_eq!(schema.pointer("/properties/isolation/properties/enabled/default"), Some(&false.into()));
 }
+
+#[test]
+fn check_knows_models_providers_and_hooks() {
+    let home = tempfile::tempdir().unwrap();
+    let check = |config: &str| {
+        std::fs::write(home.path().join("config.json"), config).unwrap();
+        let output = picoclaw(home.path(), &["config", "check"], &[("PATH", "/usr/bin:/bin")]);
+        (output.status.code(), text(&output.stderr))
+    };
+    let model = r#"{"model_name": "m", "model": "ollama/x"}"#;
+    for (why, config, code, says) in [
+        (
+            "a model that is not listed",
+            format!(r#"{{"agents": {{"defaults": {{"model_name": "other"}}}}, "model_list": [{model}]}}"#),
+            2,
+            "error: there is no model `other`\nhint: `model_list` names m\n",
+        ),
+        (
+            "an agent's model",
+            format!(r#"{{"agents": {{"list": [{{"id": "main", "model": "gone"}}]}}, "model_list": [{model}]}}"#),
+            2,
+            "there is no model `gone`",
+        ),
+        (
+            "a stand-in",
+            r#"{"model_list": [{"model_name": "m", "model": "ollama/x", "fallbacks": ["gone"]}]}"#.to_owned(),
+            2,
+            "there is no model `gone`",
+        ),
+        (
+            "a provider",
+            r#"{"model_list": [{"model_name": "m", "model": "acme/x"}]}"#.to_owned(),
+            2,
+            "the protocol `acme` is not supported",
+        ),
+        (
+            "a key that is missing is only a warning",
+            r#"{"model_list": [{"model_name": "m", "model": "openai/x"}]}"#.to_owned(),
+            0,
+            "warning: model `m` has no key",
+        ),
+        (
+            "a hook without its program",
+            r#"{"hooks": {"enabled": true, "processes": {"h": {"enabled": true, "command": ["/no/such/hook"]}}}}"#.to_owned(),
+            2,
+            "error: hook `h` cannot start: ",
+        ),
+        ("the control", format!(r#"{{"agents": {{"defaults": {{"model_name": "m"}}}}, "model_list": [{model}]}}"#), 0, ""),
+        ("no model at all", r#"{"agents": {"defaults": {"model_name": "direct"}}}"#.to_owned(), 0, ""),
+    ] {
+        let (got, stderr) = check(&config);
+        assert_eq!(got, Some(code), "{why}: {stderr}");
+        assert!(stderr.contains(says), "{why}: {stderr}");
+    }
+}

@@ -182,3 +182,23 @@ fn a_store_that_is_broken_is_said_and_left_alone() {
     }
     assert_eq!(std::fs::read_to_string(&store).unwrap(), "{broken");
 }
+
+#[test]
+fn a_job_goes_by_its_name_and_a_time_by_its_unit() {
+    let instance = TestInstance::with_config(CONFIG);
+    let added = instance.run(&["cron", "add", "-n", "hourly", "--command", "echo by name", "-e", "1h"]);
+    assert_eq!(added.code, 0, "{added:?}");
+    assert_eq!(list(&instance)[0]["schedule"]["everyMs"], 3_600_000);
+    let ran = instance.run(&["cron", "run", "hourly"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "by name\n"), "{ran:?}");
+    assert_eq!(instance.run(&["cron", "disable", "hourly"]).code, 0);
+    assert_eq!(instance.run(&["cron", "add", "-n", "hourly", "-m", "x", "--at", "10m"]).code, 0);
+    let two = instance.run(&["cron", "remove", "hourly"]);
+    assert!(
+        two.code == 2 && two.stderr.contains("2 jobs are called `hourly`\nhint: name one by its id: "),
+        "{two:?}"
+    );
+    assert_eq!(list(&instance).len(), 2, "nothing was removed");
+    assert_eq!(instance.run(&["cron", "run", "nobody"]).code, 1);
+    assert_eq!(instance.run(&["cron", "add", "-n", "x", "-m", "x", "-e", "soon"]).code, 2);
+}

@@ -216,3 +216,63 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(output.stderr.is_empty(), "{output:?}");
 }
+
+#[test]
+fn a_reader_of_a_long_listing_may_go_away() {
+    let instance = TestInstance::with_config("{}");
+    for arguments in
+        [&["config", "schema"][..], &["config", "show"], &["tool", "list", "--json"], &["--help"]]
+    {
+        let mut command = instance.command(arguments);
+        let mut child = command
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {output:?}");
+    }
+}
+
+#[test]
+fn help_makes_nothing() {
+    let instance = TestInstance::new();
+    for arguments in [
+        &["check", "exec", "--help"][..],
+        &["check", "--help"],
+        &["tool", "exec", "--help"],
+        &["tool", "list", "-h"],
+        &["agent", "--help"],
+        &["session", "show", "--help"],
+        &["cron", "add", "--help"],
+        &["run", "--help"],
+        &["mcp", "serve", "--help"],
+        &["gateway", "-h"],
+        &["onboard", "--help"],
+    ] {
+        let ran = instance.run(arguments);
+        assert!(ran.code == 0 && ran.stdout.contains("Usage: "), "{arguments:?}: {ran:?}");
+    }
+    assert!(!instance.home().exists(), "help must not make an instance");
+}
+
+#[test]
+fn tools_are_a_table_for_people_and_json_for_programs() {
+    let instance = TestInstance::with_config(
+        r#"{"agents": {"list": [{"id": "main", "tools": {"disabled": ["web_fetch"]}}]}}"#,
+    );
+    let table = instance.run(&["tool", "list"]).stdout;
+    assert!(table.starts_with("NAME         DESCRIPTION\n"), "{table}");
+    assert!(table.contains("\nread_file    Read the contents of a file\n"), "{table}");
+    assert!(
+        table.lines().any(|line| line.starts_with("web_fetch") && line.ends_with("(switched off)")),
+        "{table}"
+    );
+    let json = instance.run(&["tool", "list", "--json"]).stdout;
+    for line in json.lines() {
+        let tool: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(tool["parameters"].is_object(), "{line}");
+    }
+    assert_eq!(json.lines().count() + 1, table.lines().count());
+}

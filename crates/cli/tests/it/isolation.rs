@@ -102,7 +102,11 @@ fn the_mount_plan_is_logged_one_line_a_rule() {
     }
     let ran =
         instance.run_with(&["tool", "exec", r#"{"command": "true"}"#], &[("PICOCLAW_LOG_LEVEL", "info")]);
-    let rules = ran.stderr.matches("[INFO] isolation: linux isolation mount plan\n").count();
+    let plans = ran.stderr.matches("[INFO] isolation: linux isolation mount plan\n").count();
+    assert!(plans == 1 && ran.stderr.contains("rules="), "one line that there is a plan: {ran:?}");
+    let ran =
+        instance.run_with(&["tool", "exec", r#"{"command": "true"}"#], &[("PICOCLAW_LOG_LEVEL", "debug")]);
+    let rules = ran.stderr.matches("[DEBUG] isolation: linux isolation mount plan\n").count();
     assert!(rules > 10, "{ran:?}");
     assert!(ran.stderr.contains("rule=ro /usr (system)"), "{ran:?}");
     let secrets = ran.stderr.lines().filter(|line| line.contains("config.json") || line.contains("ledger"));

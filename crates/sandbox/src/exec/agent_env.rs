@@ -63,8 +63,10 @@ impl AgentEnv {
             protected: instance.covered_from(own),
             host,
         })?;
-        for rule in planned.lines() {
-            tracing::info!(target: "isolation", agent = %own.agent, rule, "linux isolation mount plan");
+        let lines = planned.lines();
+        tracing::info!(target: "isolation", agent = %own.agent, rules = lines.len(), "linux isolation mount plan");
+        for rule in lines {
+            tracing::debug!(target: "isolation", agent = %own.agent, rule, "linux isolation mount plan");
         }
         Ok(Self::new(planned.build(backend)?))
     }

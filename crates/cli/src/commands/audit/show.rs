@@ -73,7 +73,9 @@ pub(super) fn run(args: &ShowArgs, dir: &Path, streams: &mut Streams<'_>) -> any
         seen = true;
         printer.line(&stored, |record| matches(args, since.as_deref(), record))?;
     }
-    if !seen {
+    if seen {
+        printer.flush()?;
+    } else {
         printer.end()?;
     }
     Ok(0)

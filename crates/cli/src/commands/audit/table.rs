@@ -21,16 +21,19 @@ impl OutputForm {
     }
 }
 
-/// Prints records one by one, with the table's head before the first.
+/// Prints records, with the table's head before the first. In a table a call is one line: its decision
+/// and its end belong together.
 pub(super) struct Printer<'s, 'w> {
     streams: &'s mut Streams<'w>,
     form: OutputForm,
     pub(super) printed: u64,
+    /// Decisions whose end did not come yet.
+    open: Vec<Record>,
 }
 
 impl<'s, 'w> Printer<'s, 'w> {
     pub(super) fn new(streams: &'s mut Streams<'w>, form: OutputForm) -> Self {
-        Self { streams, form, printed: 0 }
+        Self { streams, form, printed: 0, open: Vec::new() }
     }
 
     /// Prints a record if it `fits`; an unreadable one becomes a note.
@@ -46,41 +49,59 @@ impl<'s, 'w> Printer<'s, 'w> {
         }
     }
 
-    /// Prints a note if there was no record.
-    pub(super) fn end(self) -> io::Result<()> {
+    /// Prints the calls that have no end yet, and a note if there was no record.
+    pub(super) fn end(mut self) -> io::Result<()> {
+        self.flush()?;
         if self.printed == 0 && self.form == OutputForm::Table {
             writeln!(self.streams.out, "no records yet")?;
         }
         Ok(())
     }
 
+    /// Prints the calls that have no end yet.
     pub(super) fn flush(&mut self) -> io::Result<()> {
+        for record in std::mem::take(&mut self.open) {
+            self.row(&record, record.seq)?;
+        }
         self.streams.out.flush()
     }
 
     fn record(&mut self, record: &Record, text: &str) -> io::Result<()> {
-        self.printed += 1;
         if self.form == OutputForm::Json {
+            self.printed += 1;
             return writeln!(self.streams.out, "{text}");
         }
+        if record.phase == "decided" {
+            self.open.push(record.clone());
+            return Ok(());
+        }
+        let is_same = |open: &Record| {
+            (&open.agent, &open.session, &open.tool, &open.intent)
+                == (&record.agent, &record.session, &record.tool, &record.intent)
+        };
+        let began = self.open.iter().position(is_same).map(|at| self.open.remove(at).seq);
+        self.row(record, began.unwrap_or(record.seq))
+    }
+
+    fn row(&mut self, record: &Record, seq: u64) -> io::Result<()> {
+        self.printed += 1;
         if self.printed == 1 {
             writeln!(
                 self.streams.out,
-                "{:>7}  {:<20}  {:<9}  {:<7}  {:<12}  {:<12}  WHAT",
-                "SEQ", "TIME", "PHASE", "VERDICT", "AGENT", "TOOL"
+                "{:>7}  {:<20}  {:<7}  {:<12}  {:<12}  WHAT",
+                "SEQ", "TIME", "VERDICT", "AGENT", "TOOL"
             )?;
         }
-        writeln!(
-            self.streams.out,
-            "{:>7}  {:<20}  {:<9}  {:<7}  {:<12}  {:<12}  {}",
-            record.seq,
+        let row = format!(
+            "{:>7}  {:<20}  {:<7}  {:<12}  {:<12}  {}",
+            seq,
             truncate_to_seconds(&record.time),
-            printable(&record.phase),
             printable(&record.verdict),
             printable(&record.agent),
             printable(&record.tool),
             action_text(record)
-        )
+        );
+        writeln!(self.streams.out, "{row}")
     }
 }
 
@@ -97,13 +118,24 @@ fn action_text(record: &Record) -> String {
     if let Some(code) = &record.code {
         out.push_str(&format!(" [{}]", printable(code)));
     }
-    if let Some(outcome) = &record.outcome {
-        out.push_str(&format!(" -> {}", printable(outcome)));
+    match (&record.outcome, record.phase.as_str()) {
+        (Some(outcome), _) => out.push_str(&format!(" -> {}", printable(outcome))),
+        (None, "decided") => out.push_str(" (not ended)"),
+        (None, phase) => out.push_str(&format!(" -> {}", printable(phase))),
     }
     if let Some(micros) = record.duration_us {
-        out.push_str(&format!(" ({micros} µs)"));
+        out.push_str(&format!(" ({})", duration_text(micros)));
     }
     out
+}
+
+/// A duration as people read it.
+fn duration_text(micros: u64) -> String {
+    match micros {
+        0..1000 => format!("{micros} µs"),
+        1000..1_000_000 => format!("{} ms", micros / 1000),
+        _ => format!("{}.{} s", micros / 1_000_000, micros / 100_000 % 10),
+    }
 }
 
 /// One record with all its fields, one per line.

@@ -98,7 +98,7 @@ fn a_table_is_fit_for_a_terminal() {
         assert!(!ran.out.chars().any(|c| c.is_control() && c != '\n'), "{line}");
     }
     let table = audit(home.path(), "tail").out;
-    assert_eq!(table.lines().count(), 7, "a head and six records: {table}");
+    assert_eq!(table.lines().count(), 4, "a head and three calls: {table}");
     assert!(table.contains("[outside_workspace]"), "{table}");
 }
 

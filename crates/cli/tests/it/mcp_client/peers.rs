@@ -87,7 +87,7 @@ fn the_reference_server_for_everything_serves_in_the_cage() {
 
 /// The name of a tool that begins so: what had to be changed carries a hash.
 fn full(instance: &TestInstance, beginning: &str) -> String {
-    let listed = instance.run(&["tool", "list", "--mcp"]).stdout;
+    let listed = instance.run(&["tool", "list", "--mcp", "--json"]).stdout;
     let tools = listed.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let mut names = tools.filter_map(|tool| tool["name"].as_str().map(str::to_owned));
     names.find(|name| name.starts_with(beginning)).unwrap_or_else(|| panic!("{beginning} in {listed}"))

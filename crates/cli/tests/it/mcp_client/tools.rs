@@ -226,7 +226,7 @@ fn names_that_could_be_of_two_servers_are_told_apart_in_any_order() {
         for name in order {
             yard.add(&[], name, if name == "a" { "tool=b_c" } else { "tool=c" });
         }
-        let listed = yard.instance.run(&["tool", "list", "--mcp"]);
+        let listed = yard.instance.run(&["tool", "list", "--mcp", "--json"]);
         let names: Vec<String> = listed
             .stdout
             .lines()
