@@ -152,23 +152,8 @@ fn replies(call: &serde_json::Value) -> String {
 
 fn scripted(script: &Path) -> ModelConfig {
     ModelConfig {
-        name: "script".to_owned(),
-        model: "scripted/script".to_owned(),
-        provider: None,
         api_base: Some(format!("file://{}", script.display())),
-        api_keys: Vec::new(),
-        proxy: None,
-        fallbacks: Vec::new(),
-        auth_method: None,
-        workspace: None,
-        rpm: 0,
-        max_tokens_field: None,
-        request_timeout: 120,
-        thinking_level: None,
-        streaming: false,
-        extra_body: serde_json::Map::new(),
-        custom_headers: Vec::new(),
-        user_agent: None,
+        ..ModelConfig::plain("script", "scripted/script")
     }
 }
 

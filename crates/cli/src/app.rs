@@ -158,6 +158,13 @@ pub(crate) fn write_default_config(instance: &Instance, settings: &Settings) -> 
     Ok(created)
 }
 
+/// Whether a cage can be had on this host.
+pub(crate) fn can_isolate(isolation: &IsolationConfig) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let wanted = IsolationConfig { enabled: true, ..isolation.clone() };
+    matches!(select_backend(&wanted, &path), Ok(Backend::Native | Backend::Bwrap(_) | Backend::Landlock))
+}
+
 /// Opens the ledger and every workspace, and builds the warden.
 pub(crate) fn core(settings: &Settings) -> Result<Core> {
     core_with_tools(settings, ToolSet::Everything)

@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Status(Listing),
     /// Create an instance and set up a model: found, tested, written down
     Onboard(OnboardArguments),
+    /// Explain what becomes of a PicoClaw home here, key by key, and adapt it
+    Migrate(MigrateArguments),
     /// Validate or show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -133,6 +135,26 @@ pub(crate) struct OnboardArguments {
     /// Set up no model
     #[arg(long, conflicts_with = "model")]
     pub(crate) no_model: bool,
+}
+
+/// `picoclaw migrate`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Without `--write` nothing is changed. `--write` names `isolation` if the configuration does not, and moves keys of models from `config.json` into `.security.yml`; both files are copied first.\n\nExit codes: 0 explained or written · 1 not written · 2 there is no configuration, or it does not load."
+)]
+pub(crate) struct MigrateArguments {
+    /// The home to read, instead of `$PICOCLAW_HOME` and `~/.picoclaw`
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Say for every key what it means here, and what to change; the default
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Make the changes, after a copy of each file
+    #[arg(long, conflicts_with = "explain")]
+    pub(crate) write: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `picoclaw agent`.

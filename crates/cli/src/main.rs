@@ -73,6 +73,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::Completions { shell } => return commands::manual::completions(*shell).map(ExitCode::from),
         Command::Man { dir } => return commands::manual::man(dir.as_deref()).map(ExitCode::from),
         Command::Config(command) => return configuration(command, &request).map(ExitCode::from),
+        Command::Migrate(arguments) => {
+            return commands::migrate::run(arguments, &process_env).map(ExitCode::from);
+        }
         Command::Doctor(DoctorArguments { hold: Some(kind), mebibytes, .. }) => {
             return commands::doctor::hold(kind, *mebibytes).map(ExitCode::from);
         }

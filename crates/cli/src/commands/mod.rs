@@ -12,6 +12,7 @@ pub(crate) mod doctor;
 pub(crate) mod gateway;
 pub(crate) mod manual;
 pub(crate) mod mcp;
+pub(crate) mod migrate;
 pub(crate) mod onboard;
 pub(crate) mod profile;
 pub(crate) mod project;

@@ -160,7 +160,7 @@ async fn answer(config: &Config) -> Result<(), String> {
     asked.map(drop).map_err(|why: ProviderError| why.explain())
 }
 
-/// Takes an answer that nobody reads.
+/// Drops the text of the answer.
 struct Unheard;
 
 impl Sink for Unheard {

@@ -70,6 +70,66 @@ pub(super) fn with_model(text: &str, entry: &Value) -> Result<String, ChangeErro
     })
 }
 
+/// Keys by the name of their model.
+pub(super) type ModelKeys = Vec<(String, Vec<String>)>;
+
+/// `text` with `isolation.enabled` named, if a value is given, and without the keys of models, which
+/// are returned. References and models that share a name stay.
+pub(super) fn migrated(text: &str, isolation: Option<bool>) -> Result<(String, ModelKeys), ChangeError> {
+    let mut keys = ModelKeys::new();
+    let text = edit(text, |whole| {
+        if let Some(enabled) = isolation {
+            let section = object_at(whole, "isolation", "isolation")?;
+            set_property(&section, "enabled", CstInputValue::Bool(enabled));
+        }
+        keys = take_model_keys(whole);
+        Ok(())
+    })?;
+    Ok((text, keys))
+}
+
+fn take_model_keys(whole: &CstObject) -> ModelKeys {
+    let models: Vec<CstObject> = whole
+        .array_value("model_list")
+        .map(|list| list.elements().iter().filter_map(|element| element.as_object()).collect())
+        .unwrap_or_default();
+    let value =
+        |model: &CstObject, key: &str| model.get(key).and_then(|property| property.value()?.to_serde_value());
+    let name =
+        |model: &CstObject| value(model, "model_name").and_then(|name| Some(name.as_str()?.to_owned()));
+    let names: Vec<_> = models.iter().map(name).collect();
+    let mut taken = ModelKeys::new();
+    for (model, own) in models.iter().zip(&names) {
+        let Some(own) =
+            own.as_ref().filter(|own| names.iter().flatten().filter(|name| name == own).count() == 1)
+        else {
+            continue;
+        };
+        let mut found = Vec::new();
+        for key in ["api_key", "api_keys"] {
+            match value(model, key) {
+                Some(Value::String(text)) => found.push(text),
+                Some(Value::Array(items)) => {
+                    found.extend(items.iter().filter_map(|item| Some(item.as_str()?.to_owned())))
+                }
+                _ => {}
+            }
+        }
+        found.retain(|key| !key.trim().is_empty());
+        // One key is moved; a list keeps its order in one file.
+        if found.len() != 1 || found.iter().any(|key| key.contains("://")) {
+            continue;
+        }
+        for key in ["api_key", "api_keys"] {
+            if let Some(property) = model.get(key) {
+                property.remove();
+            }
+        }
+        taken.push((own.clone(), found));
+    }
+    taken
+}
+
 /// `text` with the change applied.
 pub(super) fn apply(text: &str, change: &McpChange<'_>) -> Result<String, ChangeError> {
     edit(text, |whole| change_servers(whole, change))

@@ -44,7 +44,7 @@ fn entry(model: &ModelConfig) -> Value {
 }
 
 /// The secrets file with the key of a model.
-fn with_key(old: Option<&str>, name: &str, key: &str) -> Result<String, ChangeError> {
+pub(super) fn with_key(old: Option<&str>, name: &str, key: &str) -> Result<String, ChangeError> {
     let old = old.unwrap_or_default();
     let has_models = old.lines().any(|line| line.starts_with("model_list"));
     let end = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };

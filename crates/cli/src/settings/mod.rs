@@ -10,6 +10,7 @@ mod env_models;
 mod file;
 mod helper_check;
 mod load;
+mod migrate;
 mod process_env;
 mod profiles;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub(crate) use env_models::{EnvModel, env_models};
 pub(crate) use file::first_line;
 pub(crate) use helper_check::RefusedHelpers;
 pub(crate) use load::{ConfigPresence, Request, Settings, SettingsError, load};
+pub(crate) use migrate::{Migration, migrate};
 pub(crate) use process_env::ProcessEnv;
 pub(crate) use profiles::{FoundProfile, Profiles};
 pub(crate) use workspace_check::{exposure_warnings, workspace_fault, workspace_fault_in};

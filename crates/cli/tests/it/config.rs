@@ -143,7 +143,7 @@ fn check_knows_models_providers_and_hooks() {
         ),
         (
             "a hook without its program",
-            r#"{"hooks": {"enabled": true, "processes": {"h": {"enabled": true, "command": ["/no/such/hook"]}}}}"#.to_owned(),
+            r#"{"hooks": {"enabled": true, "processes": {"h": {"enabled": true, "command": ["/no/such/hook"], "observe": ["*"]}}}}"#.to_owned(),
             2,
             "error: hook `h` cannot start: ",
         ),

@@ -35,6 +35,7 @@ mod lineage;
 mod mcp;
 mod mcp_client;
 mod mcp_wrap;
+mod migrate;
 mod model_server;
 mod oci;
 mod presence;

@@ -20,6 +20,8 @@ pub struct ShownKey {
     pub value: Json,
     /// `default`, `<file>:<line>` or `env <name>`.
     pub origin: String,
+    /// What a key of PicoClaw that is not served is for.
+    pub foreign: Option<&'static str>,
 }
 
 /// Keys whose lists are command lines.
@@ -36,7 +38,7 @@ impl ConfigTree {
     /// Every supported key of `config`, and what else the files contain.
     pub fn show(&self, config: &Config, sources: &Sources<'_>, instance: &Path) -> Vec<ShownKey> {
         let lines = sources.lines();
-        let mut rows = Rows { sources, lines, secrets: &config.secrets, rows: Vec::new() };
+        let mut rows = Rows { sources, lines, secrets: &config.secrets, foreign: None, rows: Vec::new() };
         rows.push_section(Some(&self.root), ROOT, &mut String::new());
         let workspace =
             rows.rows.iter_mut().find(|row| row.key == "agents.defaults.workspace" && row.value.is_null());
@@ -51,6 +53,8 @@ struct Rows<'a> {
     sources: &'a Sources<'a>,
     lines: Lines<'a>,
     secrets: &'a [String],
+    /// While the values of such a key are pushed.
+    foreign: Option<&'static str>,
     rows: Vec<ShownKey>,
 }
 
@@ -64,7 +68,11 @@ impl Rows<'_> {
                 (Shape::Section(inner), given) => self.push_section(given, inner, path),
                 (_, None) if key.serving == KeySupport::Foreign || key.name.starts_with('$') => {}
                 (_, None) => self.push(path, default_json(key), "default".to_owned()),
-                (shape, Some(node)) => self.push_value(node, shape, key.name, path),
+                (shape, Some(node)) => {
+                    self.foreign = (key.serving == KeySupport::Foreign).then_some(key.doc);
+                    self.push_value(node, shape, key.name, path);
+                    self.foreign = None;
+                }
             }
             path.truncate(length);
         }
@@ -102,7 +110,11 @@ impl Rows<'_> {
             push_step(path, key.name);
             match &key.shape {
                 Shape::Section(inner) => self.push_entry(given, inner, path),
-                shape => self.push_value(given, shape, key.name, path),
+                shape => {
+                    self.foreign = (key.serving == KeySupport::Foreign).then_some(key.doc);
+                    self.push_value(given, shape, key.name, path);
+                    self.foreign = None;
+                }
             }
             path.truncate(length);
         }
@@ -162,7 +174,7 @@ impl Rows<'_> {
     }
 
     fn push(&mut self, key: &str, value: Json, origin: String) {
-        self.rows.push(ShownKey { key: key.to_owned(), value, origin });
+        self.rows.push(ShownKey { key: key.to_owned(), value, origin, foreign: self.foreign });
     }
 }
 
