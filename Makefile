@@ -7,7 +7,7 @@ PREFIX ?= $(HOME)/.local
 override ARGS := $(value ARGS)
 export ARGS
 
-.PHONY: help run tour build test soak bench lint deny fmt fuzz setup install uninstall clean
+.PHONY: help run tour build test soak everyday bench lint deny fmt fuzz setup install uninstall clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -30,6 +30,9 @@ test: setup ## format, clippy, licences, every test as root and as an ordinary u
 
 soak: setup ## the same with full counts (takes much longer)
 	@PICOCLAW_SOAK=1 bash scripts/test.sh
+
+everyday: build ## compare the cage with bubblewrap and sandbox-runtime on everyday tasks (writes docs/everyday.md)
+	@PICOCLAW=target/picoclaw bash scripts/everyday.sh
 
 bench: build ## measure speed and memory against peers, in one run
 	@PICOCLAW=target/picoclaw bash bench/run.sh

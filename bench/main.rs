@@ -23,6 +23,7 @@ mod process;
 mod table;
 mod traced;
 mod turns;
+mod work;
 mod writes;
 
 use instance::BenchInstance;
@@ -63,7 +64,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
     let mut table = Table::default();
     let instance = BenchInstance::create(&quiet.join("instance"))?;
     let lived_in = BenchInstance::create(&disk.join("instance"))?;
-    let sections: [(&str, Section<'_>); 16] = [
+    let sections: [(&str, Section<'_>); 17] = [
         ("open", &|table| files::opening(&instance, table)),
         ("read", &|table| files::reading(&instance, &lived_in, table)),
         ("write", &|table| writes::timed(&instance, &lived_in, table)),
@@ -72,6 +73,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
         ("process", &|table| process::measured(picoclaw, &instance, &lived_in, table)),
         ("agent", &|table| agent::measured(picoclaw, &instance, table)),
         ("cage", &|table| cage::costs(picoclaw, &instance, table)),
+        ("work", &|table| work::measured(picoclaw, &instance, &disk, table)),
         ("gateway", &|table| {
             gateway::measured(picoclaw, &BenchInstance::create(&quiet.join("gateway"))?, table)
         }),

@@ -52,4 +52,6 @@ npm_packages node \
   "@modelcontextprotocol/server-everything@2026.8.31"
 # Coding agents, for the profiles of `picoclaw run`. npm fetches their programs for this machine.
 npm_packages agents "@anthropic-ai/claude-code@2.1.325" "@openai/codex@0.166.0"
+# What `make everyday` compares with; no test needs it.
+if [ "${1:-}" = everyday ]; then npm_packages srt "@anthropic-ai/sandbox-runtime@0.0.83"; fi
 exit 0

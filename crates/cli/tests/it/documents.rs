@@ -3,7 +3,8 @@
 //! A `console` block is a session: `$ ` begins a command, `> ` continues it, and below stands what it prints, both streams
 //! together. `…` stands for any text on a line, and alone on a line for any number of lines; `/home/you` is the home of the
 //! session. A command below which nothing stands must succeed. A block whose fence names a file (`json ~/x.json`) is
-//! written there; a `console needs cage` block (or `needs landlock`) is left out, loudly, where the host gives none. Any
+//! written there; a `console needs cage` block (or `needs landlock`) is left out, loudly, where the host gives none, and
+//! `needs cage npm` also where that program is missing. Any
 //! other `json` block is a configuration that must load. An `sh` block holds `make` targets. A document is one session:
 //! what one block does, the next one finds.
 
@@ -44,6 +45,7 @@ const DOCUMENTS: &[(&str, &str)] = documents![
     "docs/guide/14-hooks.md",
     "docs/guide/15-gateway.md",
     "docs/guide/16-bounds.md",
+    "docs/guide/17-recipes.md",
     "deploy/README.md",
     "docs/kernel-features.md",
 ];
@@ -299,7 +301,13 @@ impl Session {
 
     /// What a block needs and this host does not give.
     fn lacks<'b>(&self, needs: Option<&'b str>) -> Option<&'b str> {
-        let what = needs?.strip_prefix("needs ").unwrap();
+        let all = needs?.strip_prefix("needs ").unwrap();
+        let (what, programs) = all.split_once(' ').unwrap_or((all, ""));
+        for program in programs.split_whitespace() {
+            if self.bash(&format!("{program} --version")).0 != 0 {
+                return Some(program);
+            }
+        }
         // In an instance of its own, so that a document's ledger holds what the document says and nothing else.
         let probe = match what {
             "landlock" => {

@@ -1,5 +1,8 @@
 //! Everyday work, from `spec/everyday.toml`: what passes on the host passes in `picoclaw run`.
 
+mod compare;
+mod flags;
+
 use crate::test_instance::{Ran, TestInstance, ran};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -36,7 +39,10 @@ enum Place {
     Host,
     Cage,
     CageWithFlag,
+    /// Plain, with a readable disk and without a network.
     Bubblewrap,
+    /// Of Anthropic, from npm: a readable disk, and no host.
+    SandboxRuntime,
 }
 
 /// What became of a task.
@@ -49,8 +55,7 @@ enum Outcome {
 }
 
 fn tasks() -> Vec<Task> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/everyday.toml");
-    toml::from_str::<Table>(&std::fs::read_to_string(path).unwrap()).unwrap().task
+    toml::from_str::<Table>(include_str!("../../../../spec/everyday.toml")).unwrap().task
 }
 
 impl Task {
@@ -67,7 +72,7 @@ impl Task {
         }
         let dir = project.join(&self.dir);
         let mut command = self.command(self.program(instance, place, &project, &dir), &home, &dir);
-        if place != Place::Host {
+        if !matches!(place, Place::Host | Place::SandboxRuntime) {
             command.arg("sh");
         }
         ran(command.args(["-c", &self.run]).output().unwrap())
@@ -89,6 +94,7 @@ impl Task {
         let mut command = match place {
             Place::Host => return Command::new("sh"),
             Place::Bubblewrap => Command::new("bwrap"),
+            Place::SandboxRuntime => Command::new("node"),
             Place::Cage | Place::CageWithFlag => Command::new(TestInstance::binary()),
         };
         match place {
@@ -97,6 +103,16 @@ impl Task {
                     --unshare-pid --unshare-net --die-with-parent --bind";
                 command.args(words.split_whitespace()).args([project, project]);
                 command.arg("--chdir").arg(dir).arg("--");
+            }
+            Place::SandboxRuntime => {
+                let writable = serde_json::json!([project, "/tmp", "/var/tmp"]);
+                let settings = serde_json::json!({
+                    "network": {"allowedDomains": [], "deniedDomains": []},
+                    "filesystem": {"denyRead": [], "allowWrite": writable, "denyWrite": []}
+                });
+                let file = project.with_file_name("settings.json");
+                std::fs::write(&file, settings.to_string()).unwrap();
+                command.args(compare::sandbox_runtime()).arg("--settings").arg(file);
             }
             _ => {
                 command.args(["run", "--timeout", "5m"]).env("PICOCLAW_HOME", instance.home());
@@ -169,21 +185,4 @@ fn what_passes_on_the_host_passes_in_the_cage() {
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
-}
-
-#[test]
-#[ignore = "prints a table for a person"]
-#[expect(clippy::print_stdout, reason = "the table is read by people")]
-fn compare_with_bubblewrap() {
-    let Some(instance) = instance() else { return };
-    println!("| task | host | cage | bubblewrap |\n|---|---|---|---|");
-    for task in tasks().iter().filter(|task| task.needs.iter().all(|program| is_installed(program))) {
-        let flag = task.flag.as_ref().map_or(Place::Cage, |_| Place::CageWithFlag);
-        let [host, cage, bwrap] = [Place::Host, flag, Place::Bubblewrap].map(|place| {
-            let code = task.run(&instance, place).code;
-            if code == 0 { "yes".to_owned() } else { format!("exit {code}") }
-        });
-        let flag = task.flag.as_ref().map(|flag| format!(" (`{flag}`)")).unwrap_or_default();
-        println!("| {}{flag} | {host} | {cage} | {bwrap} |", task.name);
-    }
 }
