@@ -7,7 +7,7 @@ use super::mcp::{Server, line};
 use super::measure::Figures;
 use super::table::Table;
 use super::turns::{CALLS, Stage, TURNS};
-use picoclaw_policy::config::{McpServerConfig, McpTransport};
+use picoclaw_policy::config::{McpServerConfig, McpTransport, OwnIsolation};
 use serde_json::{Value, json};
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -34,7 +34,13 @@ fn added(home: &Path) -> Result<Figures, Stop> {
     let stage = Stage::set(home, &call, |config| {
         let transport =
             McpTransport::Stdio { command, args: vec![SELF.to_owned()], env: Vec::new(), env_file: None };
-        let server = McpServerConfig { name: "echo".to_owned(), enabled: true, deferred: false, transport };
+        let server = McpServerConfig {
+            name: "echo".to_owned(),
+            enabled: true,
+            deferred: false,
+            transport,
+            isolation: OwnIsolation::default(),
+        };
         config.mcp.enabled = true;
         config.mcp.servers = vec![server];
     })?;

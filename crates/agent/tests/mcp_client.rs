@@ -14,7 +14,7 @@ use picoclaw_agent::call::{Call, Reply};
 use picoclaw_agent::mcp::client::{Connected, McpServers, tool_name};
 use picoclaw_agent::mcp::pins::Pins;
 use picoclaw_agent::tools::Outcome;
-use picoclaw_policy::config::{Config, McpServerConfig, McpTransport, Secret};
+use picoclaw_policy::config::{Config, McpServerConfig, McpTransport, OwnIsolation, Secret};
 use picoclaw_sandbox::launch::CancelToken;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -46,6 +46,7 @@ impl Place {
                 env: vec![("GIVEN".to_owned(), Secret::new("yes"))],
                 env_file: None,
             },
+            isolation: OwnIsolation::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 //! Commands of agents, commands of the operator, helpers and the doctor's checks all get their
 //! confinement here.
 
+use crate::fetched::packages_of;
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{
     Backend, Cage, CommandSource, Confinement, Enforced, Fence, Grade, HiddenPath, HostEntryKind,
@@ -122,8 +123,12 @@ impl<'r> PlannedCage<'r> {
         let home = operator_home(host);
         let is_open = |own: &&Workspace| !protected.iter().any(|hidden| hidden.path == own.real.as_path());
         let open = instance.workspaces().iter().filter(is_open).flat_map(|own| [&own.named, &own.real]);
+        let fetched = match source {
+            CommandSource::Operator { program, .. } => packages_of(instance.home(), program),
+            _ => None,
+        };
         let view = InstancePaths {
-            open_workspaces: open.map(|path| path.as_path().to_owned()).collect(),
+            open_workspaces: open.map(|path| path.as_path().to_owned()).chain(fetched).collect(),
             root: instance.home().to_owned(),
             workspace,
             user_environment: user.path().to_owned(),

@@ -7,19 +7,21 @@
 use crate::agent_writable::AgentWritable;
 use crate::command_error::CommandError;
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, Settings};
+use crate::fetched::{FetchPlace, PackageCommand};
 use crate::instance::Workspace;
-use crate::isolate::{CommandSource, HiddenPath, UserEnvironment};
+use crate::isolate::{CommandSource, HiddenPath, IsolateError, UserEnvironment};
 use crate::launch::{
     self, CancelToken, Deadline, Finished, LaunchSpec, OutputLimit, Principal, Running, Status, Streams,
     WorkDir, environment,
 };
 use crate::permit::OutcomeGuard;
 use crate::protect::{Protection, Watch};
+use picoclaw_policy::config::{Expose, Network, OwnIsolation};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// One helper program. Nothing in here comes from a model.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct HelperSpec<'h> {
     /// Whose user environment it gets: each helper its own.
     pub principal: Principal,
@@ -29,6 +31,8 @@ pub struct HelperSpec<'h> {
     pub variables: &'h [(OsString, OsString)],
     /// Where it works.
     pub dir: ChildDir<'h>,
+    /// What its cage has besides that of every child.
+    pub isolation: OwnIsolation,
     /// Its input and output.
     pub streams: Streams,
     /// How long it may take.
@@ -66,6 +70,8 @@ impl HelperLauncher {
         let user = UserEnvironment::of(self.0.instance.home(), &helper.principal);
         user.prepare().map_err(|errno| CommandError::unusable(user.path(), errno))?;
         let dir = helper.dir.resolve(&user);
+        let command = self.without_network(helper)?;
+        let helper = &HelperSpec { command: &command, ..helper.clone() };
         let name = helper.command.first().ok_or(CommandError::Nothing)?;
         let path = environment::get(&self.0.host, "PATH").unwrap_or_default();
         let program = launch::find_program(name, path, &dir)?;
@@ -86,6 +92,23 @@ impl HelperLauncher {
         Ok(PreparedHelper { spec, protected, work_dir: dir, layers })
     }
 
+    /// The command of an MCP server; one whose packages were fetched runs them itself where it has no
+    /// network.
+    fn without_network(&self, helper: &HelperSpec<'_>) -> Result<Vec<OsString>, CommandError> {
+        let network = helper.isolation.network.unwrap_or(self.0.isolation.network);
+        let is_closed = self.is_caged() && network == Network::None;
+        let Some(packages) = PackageCommand::parse(helper.command).filter(|_| is_closed) else {
+            return Ok(helper.command.to_vec());
+        };
+        let place = FetchPlace::new(self.0.instance.home(), &packages)?;
+        if let Some(command) = place.find()? {
+            return Ok(command);
+        }
+        let names = packages.packages();
+        tracing::warn!(target: "mcp", packages = names, "not fetched, and there is no network: `picoclaw mcp test` fetches it");
+        Ok(helper.command.to_vec())
+    }
+
     fn confine(
         &self,
         helper: &HelperSpec<'_>,
@@ -104,6 +127,12 @@ impl HelperLauncher {
             let environment = environment::without_secrets(host.iter().cloned(), secrets);
             return Ok(Confined::none(environment, protection));
         };
+        let isolation = &isolation.with_own(&helper.isolation);
+        let mut own = helper.isolation.expose_paths.iter();
+        if !backend.has_mounts() && own.any(|exposure| exposure.source != exposure.target) {
+            let what = "an exposure with another target than its source".to_owned();
+            return Err(IsolateError::DisabledKernelFeatures { what }.into());
+        }
         let arguments = helper.command.get(1..).unwrap_or_default();
         let planned = PlannedCage::new(CageRequest {
             isolation,
@@ -111,7 +140,7 @@ impl HelperLauncher {
             user,
             dir: helper.dir,
             source: CommandSource::Operator { program, arguments },
-            protected: self.protected(dir, arguments),
+            protected: self.protected(dir, arguments, &helper.isolation.expose_paths),
             host,
         })?;
         for rule in planned.lines() {
@@ -121,11 +150,12 @@ impl HelperLauncher {
     }
 
     /// What the helper may not see: everything Protected, but the workspaces that the operator put it
-    /// in or named among its arguments.
-    fn protected(&self, dir: &Path, arguments: &[OsString]) -> Vec<HiddenPath> {
+    /// in, showed to it, or named among its arguments.
+    fn protected(&self, dir: &Path, arguments: &[OsString], shown: &[Expose]) -> Vec<HiddenPath> {
         let value = |argument: &OsString| Some(PathBuf::from(argument.to_str()?.split_once('=')?.1));
         let named = arguments.iter().flat_map(|word| [Some(PathBuf::from(word)), value(word)]).flatten();
-        let paths: Vec<PathBuf> = named.chain([dir.to_owned()]).collect();
+        let shown = shown.iter().map(|exposure| exposure.source.clone());
+        let paths: Vec<PathBuf> = named.chain(shown).chain([dir.to_owned()]).collect();
         let is_open = |own: &&Workspace| {
             paths
                 .iter()

@@ -15,6 +15,7 @@ mod command_error;
 pub mod confine;
 pub mod effects;
 pub mod exec;
+pub mod fetched;
 pub mod file_lock;
 pub mod files;
 pub mod helper;

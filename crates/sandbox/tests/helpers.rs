@@ -6,7 +6,7 @@
     reason = "a test stops where it cannot go on, and looks at the host directly"
 )]
 
-use picoclaw_policy::config::{AgentConfig, Config, ExposeMode};
+use picoclaw_policy::config::{AgentConfig, Config, ExposeMode, OwnIsolation};
 use picoclaw_policy::{AgentId, Origin, Policy, Subject};
 use picoclaw_sandbox::CommandError;
 use picoclaw_sandbox::confine::ChildDir;
@@ -77,6 +77,7 @@ impl Place {
             command: &command,
             variables: &[("GIVEN".into(), "yes".into())],
             dir,
+            isolation: OwnIsolation::default(),
             streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
             deadline: Deadline::After(Duration::from_secs(20)),
             output_limit: OutputLimit::default(),

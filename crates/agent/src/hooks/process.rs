@@ -4,7 +4,7 @@
 use super::connection::{HookConnection, RequestError};
 use super::error::HookError;
 use picoclaw_policy::Subject;
-use picoclaw_policy::config::{ExposeMode, HookConfig};
+use picoclaw_policy::config::{ExposeMode, HookConfig, OwnIsolation};
 use picoclaw_sandbox::CommandError;
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::helper::{HelperSpec, RunningHelper};
@@ -193,6 +193,7 @@ fn start_helper(
         command: &command,
         variables: &variables,
         dir,
+        isolation: OwnIsolation::default(),
         streams: Streams::Plain { stdin: Stdin::Pipe, output: Output::Pipes },
         deadline: Deadline::None,
         output_limit: OutputLimit::default(),

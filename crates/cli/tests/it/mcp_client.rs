@@ -2,6 +2,7 @@
 
 mod edits;
 mod http;
+mod own_isolation;
 mod peers;
 mod tools;
 

@@ -1,5 +1,6 @@
 //! `picoclaw mcp wrap`, `trust` and `install` from the outside: the real binary, servers that lie, real servers.
 
+mod fetch;
 mod install;
 mod life;
 mod peers;

@@ -1,5 +1,6 @@
 //! Hooks and MCP servers. Every enabled entry has a command or an address.
 
+use super::isolation::OwnIsolation;
 use super::secret::Secret;
 use std::path::PathBuf;
 
@@ -85,6 +86,8 @@ pub struct McpServerConfig {
     pub deferred: bool,
     /// The transport.
     pub transport: McpTransport,
+    /// `isolation`.
+    pub isolation: OwnIsolation,
 }
 
 /// The transport of an MCP server.

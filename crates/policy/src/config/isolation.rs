@@ -32,6 +32,25 @@ pub struct IsolationConfig {
     pub tmp_mb: Option<u64>,
 }
 
+/// `tools.mcp.servers.*.isolation`: what the cage of one helper has besides.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnIsolation {
+    /// `expose_paths`, after those of every child.
+    pub expose_paths: Vec<Expose>,
+    /// `network`; `None` for that of every child.
+    pub network: Option<Network>,
+}
+
+impl IsolationConfig {
+    /// The isolation of a child with more of its own.
+    pub fn with_own(&self, own: &OwnIsolation) -> Self {
+        let mut isolation = self.clone();
+        isolation.expose_paths.extend(own.expose_paths.iter().cloned());
+        isolation.network = own.network.unwrap_or(self.network);
+        isolation
+    }
+}
+
 /// One entry of `isolation.expose_paths`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expose {

@@ -39,7 +39,9 @@ pub use document::{Entry, Node, Origin, Value};
 pub use extensions::{DiscoveryConfig, HookConfig, HooksConfig, McpConfig, McpServerConfig, McpTransport};
 pub use fault::{ConfigError, Fault, Problem, SourceLocation};
 pub use gateway::{GatewayConfig, HeartbeatConfig, LedgerAnchor, LogLevel};
-pub use isolation::{Backend, Expose, ExposeMode, IsolationConfig, Limits, Network, Requirement};
+pub use isolation::{
+    Backend, Expose, ExposeMode, IsolationConfig, Limits, Network, OwnIsolation, Requirement,
+};
 pub use json_schema::schema;
 pub use merge::{ConfigTree, Layers, LoadedConfig, merge_layers};
 pub use models::{ModelConfig, SubturnConfig, TurnConfig};

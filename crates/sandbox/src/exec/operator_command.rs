@@ -14,7 +14,8 @@ use crate::isolate::{
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
-    self, LaunchError, LaunchSpec, NetCounters, Principal, Running, Status, Streams, WorkDir,
+    self, CancelToken, Finished, LaunchError, LaunchSpec, NetCounters, Principal, Running, Status, Streams,
+    WorkDir,
 };
 use crate::ledger::{Entry, Ledger};
 use crate::permit::OutcomeGuard;
@@ -125,6 +126,15 @@ impl RunningCommand {
     /// Whether a command whose network is closed tried to reach a host, as far as that is known.
     pub fn missed_network(&self) -> bool {
         self.network.as_ref().is_some_and(NetCounters::has_tried)
+    }
+
+    /// Waits for the end of a child whose output goes to pipes.
+    pub fn finish_with_output(self) -> Finished {
+        let Self { running, outcome, protected, in_use, .. } = self;
+        let finished = running.finish_with_output(&CancelToken::new(), &|_| {});
+        let _report = protected.settle(outcome, finished.status);
+        drop(in_use);
+        finished
     }
 
     /// Records how the child ended, and returns what became of the protected files.

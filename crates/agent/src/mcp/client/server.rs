@@ -243,6 +243,7 @@ fn start_helper(
         command: &words,
         variables: &variables,
         dir: ChildDir::Private,
+        isolation: config.isolation.clone(),
         streams: Streams::Plain { stdin: Stdin::Pipe, output: Output::Pipes },
         deadline: Deadline::None,
         output_limit: OutputLimit::default(),

@@ -4,7 +4,7 @@ use crate::providers::http::malformed;
 use crate::providers::provider::{
     Answer, AnswerFuture, ErrorClass, Provider, ProviderError, Request, Retryable, Sink,
 };
-use picoclaw_policy::config::{ExposeMode, ModelConfig};
+use picoclaw_policy::config::{ExposeMode, ModelConfig, OwnIsolation};
 use picoclaw_policy::{AgentId, Origin, Subject};
 use picoclaw_sandbox::CommandError;
 use picoclaw_sandbox::confine::ChildDir;
@@ -120,6 +120,7 @@ impl<T: CliFormat + 'static> CliProvider<T> {
                 command: &invocation.command.into_iter().map(OsString::from).collect::<Vec<_>>(),
                 variables: &[],
                 dir,
+                isolation: OwnIsolation::default(),
                 streams: Streams::Plain {
                     stdin: Stdin::Bytes(invocation.input.into_bytes()),
                     output: Output::Pipes,

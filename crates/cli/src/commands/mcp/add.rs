@@ -10,13 +10,13 @@ use crate::exit::{self, Exit};
 use crate::settings::{EditError, McpChange, ProcessEnv, Settings, edit_config};
 use crate::{app, print};
 use anyhow::Result;
-use picoclaw_policy::config::{McpServerConfig, McpTransport};
+use picoclaw_policy::config::{McpServerConfig, McpTransport, OwnIsolation};
 use picoclaw_sandbox::printable;
 
 /// Adds the server.
 pub(crate) fn run(arguments: &AddArguments, loaded: &Settings, process_env: &ProcessEnv) -> Result<Exit> {
     let path = process_env.variable("PATH").unwrap_or_default();
-    let paths = SearchPaths { home: process_env.user_home(), path };
+    let paths = SearchPaths { home: process_env.user_home(), path, server: &arguments.name };
     let new_server = match NewServer::parse(arguments, &paths) {
         Ok(new_server) => new_server,
         Err(why) => return Ok(exit::bad_usage(&why)),
@@ -38,8 +38,11 @@ pub(crate) fn run(arguments: &AddArguments, loaded: &Settings, process_env: &Pro
     print::line(&format!("{verb} MCP server \"{name}\" in {}", loaded.config_path.display()))?;
     if let Ok(server) = describe::find(name, &after.config) {
         print::line(&format!("{}: {}", describe::kind(server), describe::target(server, &after.config)))?;
-        for line in describe::masked_values(server) {
+        for line in describe::masked_values(server).into_iter().chain(describe::isolation(server)) {
             print::line(&line)?;
+        }
+        if !after.config.isolation.enabled && server.isolation != OwnIsolation::default() {
+            print::note("note: isolation is off, so `--ro`, `--rw` and `--net` change nothing");
         }
         if has_secrets(server) {
             print::note(&format!(

@@ -114,6 +114,15 @@ pub(crate) struct AddArguments {
     /// How the server is reached; an address is `http`, anything else `stdio`
     #[arg(short, long, value_name = "KIND")]
     pub(crate) transport: Option<Transport>,
+    /// Expose a path to this server read-only
+    #[arg(long, value_name = "PATH")]
+    pub(crate) ro: Vec<PathBuf>,
+    /// Expose a path to this server read-write
+    #[arg(long, value_name = "PATH")]
+    pub(crate) rw: Vec<PathBuf>,
+    /// The network of this server, instead of `isolation.network`
+    #[arg(long, value_parser = ["none", "host"])]
+    pub(crate) net: Option<String>,
     /// Replace a server of that name
     #[arg(short, long)]
     pub(crate) force: bool,

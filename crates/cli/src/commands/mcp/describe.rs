@@ -1,7 +1,7 @@
 //! Describes a configured server without its secrets: values of variables and headers, and the
 //! credentials and query of a URL.
 
-use picoclaw_policy::config::{Config, MASK, McpServerConfig, McpTransport, mask_words};
+use picoclaw_policy::config::{Config, ExposeMode, MASK, McpServerConfig, McpTransport, Network, mask_words};
 use picoclaw_sandbox::{Redactor, printable};
 
 /// `stdio` or `http`.
@@ -36,6 +36,22 @@ pub(super) fn masked_values(server: &McpServerConfig) -> Vec<String> {
             headers.iter().map(|(name, _)| format!("header: {}: {MASK}", printable(name))).collect()
         }
     }
+}
+
+/// What its cage has besides, one per line.
+pub(super) fn isolation(server: &McpServerConfig) -> Vec<String> {
+    let exposures = server.isolation.expose_paths.iter().map(|exposure| {
+        let mode = match exposure.mode {
+            ExposeMode::ReadOnly => "ro",
+            ExposeMode::ReadWrite => "rw",
+        };
+        format!("{mode}: {}", printable(&exposure.source.to_string_lossy()))
+    });
+    let network = server.isolation.network.map(|network| match network {
+        Network::None => "network: closed".to_owned(),
+        Network::Host => "network: open, to every host".to_owned(),
+    });
+    exposures.chain(network).collect()
 }
 
 /// Text without control characters and without the configuration's secrets.

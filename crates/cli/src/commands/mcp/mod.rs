@@ -4,6 +4,7 @@ mod add;
 mod arguments;
 mod audit;
 mod describe;
+mod fetch;
 mod host_instructions;
 mod install;
 mod list;

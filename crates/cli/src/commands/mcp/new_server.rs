@@ -24,6 +24,8 @@ pub(super) struct SearchPaths<'a> {
     pub(super) home: Option<PathBuf>,
     /// The value of `PATH`.
     pub(super) path: &'a std::ffi::OsStr,
+    /// The name of the server, for notes.
+    pub(super) server: &'a str,
 }
 
 impl NewServer {
@@ -49,6 +51,9 @@ impl NewServer {
             }
             notes.extend(rest.iter().filter_map(|word| relative_path_note(word)));
             add_variables(arguments, &mut entry)?;
+            if let Some(isolation) = isolation(arguments)? {
+                entry.insert("isolation".to_owned(), isolation);
+            }
         } else {
             ensure!(
                 is_url,
@@ -58,6 +63,10 @@ impl NewServer {
             ensure!(
                 arguments.env.is_empty() && arguments.env_file.is_none(),
                 "variables go to programs; an address has none\nhint: `-H` sends a header along"
+            );
+            ensure!(
+                arguments.ro.is_empty() && arguments.rw.is_empty() && arguments.net.is_none(),
+                "`--ro`, `--rw` and `--net` are for programs; an address has no cage"
             );
             ensure!(
                 rest.is_empty(),
@@ -113,9 +122,15 @@ fn resolve_program(word: &str, paths: &SearchPaths<'_>, notes: &mut Vec<String>)
         if !std::env::split_paths(paths.path).any(has_program) {
             notes.push(format!("there is no program `{word}` on the search path now"));
         }
-        if ["npx", "uvx", "bunx", "pipx"].contains(&word) {
+        if ["npx", "uvx"].contains(&word) {
             notes.push(format!(
-                "`{word}` fetches the server at every start, and the cage has no network unless `isolation.network` says so; an installed server is faster and stays the same"
+                "in a cage without a network, `{word}` runs what `picoclaw mcp test {}` has fetched once",
+                paths.server
+            ));
+        }
+        if ["bunx", "pipx"].contains(&word) {
+            notes.push(format!(
+                "`{word}` fetches the server at every start, and the cage has no network unless `--net host` opens it; an installed server is faster and stays the same"
             ));
         }
         return Ok(word.to_owned());
@@ -131,6 +146,24 @@ fn resolve_program(word: &str, paths: &SearchPaths<'_>, notes: &mut Vec<String>)
         _ => full,
     };
     full.to_str().map(str::to_owned).with_context(|| format!("`{}` is not UTF-8 text", full.display()))
+}
+
+/// What the server's cage has besides: `--ro`, `--rw` and `--net`.
+fn isolation(arguments: &AddArguments) -> Result<Option<Value>> {
+    let mut isolation = Map::new();
+    let mut exposures = Vec::new();
+    for (paths, mode) in [(&arguments.ro, "ro"), (&arguments.rw, "rw")] {
+        for path in paths {
+            let Ok(full) = path.canonicalize() else { bail!("there is no file `{}`", path.display()) };
+            let full = full.to_str().with_context(|| format!("`{}` is not UTF-8 text", full.display()))?;
+            exposures.push(json!({"source": full, "mode": mode}));
+        }
+    }
+    if !exposures.is_empty() {
+        isolation.insert("expose_paths".to_owned(), Value::Array(exposures));
+    }
+    isolation.extend(arguments.net.as_ref().map(|net| ("network".to_owned(), json!(net))));
+    Ok((!isolation.is_empty()).then_some(Value::Object(isolation)))
 }
 
 fn check_executable(path: &Path) -> Result<()> {
@@ -189,8 +222,11 @@ mod tests {
 
     fn drafted(line: &[&str]) -> Result<Value> {
         let typed = Typed::try_parse_from([&["add"], line].concat())?;
-        let paths =
-            SearchPaths { home: Some("/home/you".into()), path: std::ffi::OsStr::new("/bin:/usr/bin") };
+        let paths = SearchPaths {
+            home: Some("/home/you".into()),
+            path: std::ffi::OsStr::new("/bin:/usr/bin"),
+            server: "a",
+        };
         Ok(NewServer::parse(&typed.arguments, &paths)?.entry)
     }
 
@@ -219,6 +255,14 @@ mod tests {
                 json!({"enabled": true, "command": "/usr/bin/env"}),
             ),
             (
+                "what it sees besides, and its network",
+                &["a", "--ro", "/usr", "--rw=/usr/../tmp", "--net", "none", "sh"],
+                json!({"enabled": true, "command": "sh", "isolation": {
+                    "expose_paths": [{"source": "/usr", "mode": "ro"}, {"source": "/tmp", "mode": "rw"}],
+                    "network": "none"
+                }}),
+            ),
+            (
                 "an address",
                 &["a", "https://h/mcp"],
                 json!({"enabled": true, "type": "http", "url": "https://h/mcp"}),
@@ -243,6 +287,8 @@ mod tests {
         for (why, line, says) in [
             ("variables for an address", &["-e", "A=b", "a", "http://h"][..], "variables go to programs"),
             ("a file of them for an address", &["--env-file", "/etc/hosts", "a", "http://h"], "variables go"),
+            ("a cage for an address", &["--net", "host", "a", "http://h"], "an address has no cage"),
+            ("a path that is not there", &["--ro", "/nonexistent", "a", "sh"], "there is no file"),
             ("headers for a program", &["-H", "A: b", "a", "sh"], "headers go to addresses"),
             ("an address for stdio", &["-t", "stdio", "a", "https://h"], "is an address"),
             ("a command for http", &["-t", "http", "a", "sh"], "is no address"),

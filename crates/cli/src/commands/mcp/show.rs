@@ -27,6 +27,7 @@ pub(crate) fn run(arguments: &TestArguments, loaded: &Settings) -> Result<Exit> 
         format!("deferred: {}", yes(server.deferred)),
     ];
     lines.extend(describe::masked_values(server));
+    lines.extend(describe::isolation(server));
     print::line(&lines.join("\n"))?;
     match test_all(&[server], loaded, timeout)?.pop() {
         Some(Ok(test)) => {

@@ -2,6 +2,7 @@
 
 use super::arguments::TestArguments;
 use super::describe::{self, sanitize};
+use super::fetch::fetch_for_server;
 use crate::exit::{self, Exit};
 use crate::settings::Settings;
 use crate::{app, print, units};
@@ -18,6 +19,10 @@ pub(crate) fn run(arguments: &TestArguments, loaded: &Settings) -> Result<Exit> 
         Ok(resolved) => resolved,
         Err(exit) => return Ok(exit),
     };
+    if let Err(why) = fetch_for_server(server, loaded) {
+        print::note(&format!("error: {}", sanitize(&format!("{why:#}"), &loaded.config)));
+        return Ok(Exit::Refused);
+    }
     match test_all(&[server], loaded, timeout)?.pop() {
         Some(Ok(test)) => {
             note_first_use(server, &test);

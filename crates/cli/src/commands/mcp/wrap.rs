@@ -3,6 +3,7 @@
 //! only the protocol; the exit status is the server's.
 
 use super::arguments::WrapArguments;
+use super::fetch::fetched_command;
 use crate::commands::cage_flags::CageOptions;
 use crate::commands::run;
 use crate::settings::{ProcessEnv, Settings, exposure_warnings};
@@ -10,7 +11,7 @@ use crate::{app, exit, print};
 use anyhow::{Context, Result, ensure};
 use picoclaw_agent::mcp::pins::{PinKey, Pins};
 use picoclaw_agent::mcp::wrap::{AllowedRequests, PinningProxy};
-use picoclaw_policy::config::ExposeMode;
+use picoclaw_policy::config::{ExposeMode, Network};
 use picoclaw_policy::{Origin, Subject};
 use picoclaw_sandbox::CommandError;
 use picoclaw_sandbox::confine::ChildDir;
@@ -73,7 +74,6 @@ fn run_server(
     let instance = app::open_instance(loaded)?;
     let ledger = app::open_ledger(&instance, &loaded.config)?;
     let pins = Pins::open(instance.home())?;
-    let signals = terminal::listen().context("could not listen to signals")?;
     let mut variables = asked.variables.clone();
     for name in &arguments.pass {
         variables.extend(std::env::var_os(name).map(|value| (name.clone(), value)));
@@ -85,8 +85,13 @@ fn run_server(
         tracing::warn!(target: "isolation", "{warning}");
     }
     let session = format!("mcp:{}", key.name());
+    let isolation = asked.apply_to(&loaded.config.isolation);
+    let words = match isolation.network {
+        Network::None => fetched_command(&arguments.command, &variables, PREFIX, loaded)?,
+        Network::Host => arguments.command.clone(),
+    };
     let command = OperatorCommand {
-        isolation: &asked.apply_to(&loaded.config.isolation),
+        isolation: &isolation,
         instance: &instance,
         principal: match &workspace {
             // What one project's server leaves in its home is not read by another's.
@@ -95,7 +100,7 @@ fn run_server(
         },
         dir,
         from,
-        command: &arguments.command,
+        command: &words,
         home: &[],
         variables: &variables,
         host: std::env::vars_os().collect(),
@@ -103,6 +108,7 @@ fn run_server(
         subject: Subject { session, ..app::subject(loaded, None, Origin::Mcp)? },
         tool: "mcp wrap",
     };
+    let signals = terminal::listen().context("could not listen to signals")?;
     let mut child = command.start(ledger)?;
     let allowed =
         AllowedRequests { sampling: arguments.allow_sampling, elicitation: arguments.allow_elicitation };

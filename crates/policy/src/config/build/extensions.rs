@@ -1,5 +1,6 @@
 //! `hooks` and `tools.mcp`.
 
+use super::isolation::own_isolation;
 use super::values::View;
 use crate::config::check::Checker;
 use crate::config::check_value::expand_tilde;
@@ -109,5 +110,6 @@ fn server(name: &str, view: &View<'_>, hidden: bool, checker: &mut Checker<'_>) 
         enabled,
         deferred: view.get("deferred").map_or(hidden, |_| view.flag("deferred")),
         transport,
+        isolation: own_isolation(&view.section("isolation"), &format!("{key}.isolation"), checker),
     }
 }

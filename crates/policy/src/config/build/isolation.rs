@@ -3,7 +3,9 @@
 use super::values::View;
 use crate::config::check::Checker;
 use crate::config::fault::Problem;
-use crate::config::isolation::{Backend, Expose, ExposeMode, IsolationConfig, Limits, Network, Requirement};
+use crate::config::isolation::{
+    Backend, Expose, ExposeMode, IsolationConfig, Limits, Network, OwnIsolation, Requirement,
+};
 use crate::path::CleanPath;
 use crate::protect::ProtectRules;
 use std::path::{Path, PathBuf};
@@ -11,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub(super) fn isolation(view: &View<'_>, checker: &mut Checker<'_>) -> IsolationConfig {
     IsolationConfig {
         enabled: view.flag("enabled"),
-        expose_paths: exposures(view, checker),
+        expose_paths: exposures(view, "isolation", checker),
         backend: match view.text("backend") {
             Some("native") => Backend::Native,
             Some("bwrap") => Backend::Bwrap,
@@ -41,10 +43,16 @@ fn protect(view: &View<'_>, checker: &mut Checker<'_>) -> ProtectRules {
     ProtectRules::new(entries)
 }
 
-fn exposures(view: &View<'_>, checker: &mut Checker<'_>) -> Vec<Expose> {
+/// `tools.mcp.servers.*.isolation`, at `key`.
+pub(super) fn own_isolation(view: &View<'_>, key: &str, checker: &mut Checker<'_>) -> OwnIsolation {
+    let network = view.text("network").map(|name| if name == "none" { Network::None } else { Network::Host });
+    OwnIsolation { expose_paths: exposures(view, key, checker), network }
+}
+
+fn exposures(view: &View<'_>, section: &str, checker: &mut Checker<'_>) -> Vec<Expose> {
     let mut rules: Vec<Expose> = Vec::new();
     for (index, item) in view.items("expose_paths").iter().enumerate() {
-        let key = format!("isolation.expose_paths[{index}]");
+        let key = format!("{section}.expose_paths[{index}]");
         let Some(rule) = exposure(item, &key, checker) else { continue };
         rules.retain(|earlier| earlier.target != rule.target);
         rules.push(rule);

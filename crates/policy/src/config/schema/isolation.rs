@@ -42,6 +42,20 @@ pub(super) const ISOLATION: &[Key] = &[
     },
 ];
 
+/// `tools.mcp.servers.*.isolation`.
+pub(super) const SERVER_ISOLATION: &[Key] = &[
+    Key::new(
+        "expose_paths",
+        Shape::List(&Shape::Section(EXPOSE)),
+        "Host paths that this server sees besides those of `isolation.expose_paths`.",
+    ),
+    Key::new(
+        "network",
+        Shape::Choice(&["host", "none"]),
+        "What network this server has; `isolation.network` when not set.",
+    ),
+];
+
 const EXPOSE: &[Key] = &[
     Key::new("source", Shape::Path, "The host path."),
     Key::new("target", Shape::Path, "The path inside; the source when not given."),

@@ -1,5 +1,6 @@
 //! `tools.mcp`. Values of environment variables and headers are secret.
 
+use super::isolation::SERVER_ISOLATION;
 use super::key::{DefaultValue, Key, Shape};
 
 /// `tools.mcp`.
@@ -31,4 +32,5 @@ const SERVER: &[Key] = &[
     Key::new("env_file", Shape::Program, "File with more of the environment.").older(&["envFile"]),
     Key::new("url", Shape::Address, "Address of an HTTP server."),
     Key::new("headers", Shape::Environment, "Headers sent along."),
+    Key::section("isolation", SERVER_ISOLATION, "What its cage has besides, while isolation is on."),
 ];
