@@ -44,6 +44,14 @@ impl ProviderError {
     }
 }
 
+/// A message on one line, with the status of a failed request behind what the provider said.
+pub fn brief(message: &str) -> String {
+    match message.split_once(PREFIXES[1]) {
+        Some((before, rest)) => format!("{before}{}", detail(rest)),
+        None => detail(message),
+    }
+}
+
 /// What the provider said, on one line, with the status behind it.
 fn detail(message: &str) -> String {
     let mut rest = message.trim();
@@ -88,6 +96,10 @@ mod tests {
             assert!(text.starts_with(want), "{why}: {text}");
             assert_eq!(text.lines().count(), 2, "{why}: {text}");
         }
+        assert_eq!(
+            brief("m: API request failed:\n  Status: 429\n  Body:   slow down"),
+            "m: slow down (status 429)"
+        );
         let limited = ProviderError {
             retry_after: Some(std::time::Duration::from_secs(7)),
             ..ProviderError::new(ErrorClass::RateLimit, "slow down")

@@ -22,6 +22,7 @@ mod rate_limit;
 mod sanitize;
 mod scripted;
 
+pub use explain::brief;
 pub use fallback::{FallbackChain, Retry};
 pub use local_servers::{LocalServer, local_servers};
 pub use model_error::ModelError;

@@ -38,6 +38,15 @@ impl Sink for NullSink {
     fn text(&mut self, _piece: &str) {}
 }
 
+/// When a session is summarized.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// If it has grown too long.
+    TooLong,
+    /// In any case.
+    Now,
+}
+
 /// The result of summarizing a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Summarized {
@@ -59,11 +68,30 @@ impl Runner {
         tokio::select! {
             biased;
             () = halt.cancelled() => Ok(Summarized::Nothing),
-            summarized = self.summarize_inner(subject, model) => summarized,
+            summarized = self.summarize_inner(subject, model, When::TooLong) => summarized,
         }
     }
 
-    async fn summarize_inner(&self, subject: &Subject, model: Option<&str>) -> Result<Summarized, TurnError> {
+    /// Summarizes all but the newest messages of a session, because a person wants it.
+    pub async fn compact(
+        &self,
+        subject: &Subject,
+        model: Option<&str>,
+        halt: &CancelToken,
+    ) -> Result<Summarized, TurnError> {
+        tokio::select! {
+            biased;
+            () = halt.cancelled() => Ok(Summarized::Nothing),
+            summarized = self.summarize_inner(subject, model, When::Now) => summarized,
+        }
+    }
+
+    async fn summarize_inner(
+        &self,
+        subject: &Subject,
+        model: Option<&str>,
+        when: When,
+    ) -> Result<Summarized, TurnError> {
         let chain = self.models.chain(&subject.agent, model)?;
         if chain.kind() == ProviderKind::Direct {
             return Ok(Summarized::Nothing);
@@ -74,7 +102,7 @@ impl Runner {
             Ok((session.take_history(), session.summary().to_owned()))
         });
         let (history, before) = read.await?;
-        let Some(count) = self.messages_to_summarize(&history) else { return Ok(Summarized::Nothing) };
+        let Some(count) = self.messages_to_summarize(&history, when) else { return Ok(Summarized::Nothing) };
         let first = history[count].line;
         let old: Vec<Message> = history.into_iter().take(count).map(|stored| stored.message).collect();
         let summary =
@@ -96,11 +124,12 @@ impl Runner {
     }
 
     /// How many of the oldest messages are to be summarized; `None` while the session is short enough.
-    fn messages_to_summarize(&self, history: &[StoredMessage]) -> Option<usize> {
+    fn messages_to_summarize(&self, history: &[StoredMessage], when: When) -> Option<usize> {
         let turns = &self.config.turns;
         let tokens: u64 = history.iter().map(|stored| token_estimate::of_message(&stored.message)).sum();
         let limit = turns.context_window.saturating_mul(turns.summarize_token_percent) / 100;
-        if history.len() as u64 <= turns.summarize_message_threshold && tokens <= limit {
+        let is_short = history.len() as u64 <= turns.summarize_message_threshold && tokens <= limit;
+        if is_short && when == When::TooLong {
             return None;
         }
         let messages: Vec<Message> = history.iter().map(|stored| stored.message.clone()).collect();

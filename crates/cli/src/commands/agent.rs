@@ -10,12 +10,14 @@ mod interrupt;
 mod json;
 mod key_decoder;
 mod line_editor;
+mod markdown;
 mod one_shot;
 mod raw_input;
 mod sanitize_stream;
 mod screen;
 mod slash_actions;
 mod slash_parse;
+mod spent;
 mod style;
 mod subagents;
 mod trace;
@@ -57,7 +59,7 @@ pub(crate) fn run(
     let settings = &settings;
     match message {
         Some(message) => one_shot::run(arguments, frontend, settings, subject, message),
-        None => interactive::run(arguments, frontend, settings, subject).map(ExitCode::from),
+        None => interactive::run(arguments, frontend, settings, subject, process_env).map(ExitCode::from),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `picoclaw agent` from the outside: between programs, on a real terminal, and under a person's fingers.
 
 mod approvals;
+mod everyday;
 mod one_shot;
 mod screen;
 mod session;

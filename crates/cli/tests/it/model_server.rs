@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex};
 pub(crate) enum Said {
     /// This text.
     Text(&'static str),
+    /// This call of a tool.
+    Call(&'static str, &'static str),
     /// This status, with a message and more headers.
     Fails(u16, &'static str, &'static str),
 }
@@ -105,6 +107,8 @@ fn serve(
     }
     let message = match said {
         Said::Text(text) => json!({"content": text}),
+        Said::Call(name, arguments) => json!({"tool_calls": [{"index": 0, "id": "call_1", "type": "function",
+            "function": {"name": name, "arguments": arguments}}]}),
         Said::Fails(..) => return None,
     };
     let usage = json!({"prompt_tokens": 1200, "completion_tokens": 34});

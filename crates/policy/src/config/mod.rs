@@ -44,7 +44,7 @@ pub use isolation::{
 };
 pub use json_schema::schema;
 pub use merge::{ConfigTree, Layers, LoadedConfig, merge_layers};
-pub use models::{ModelConfig, SubturnConfig, TurnConfig};
+pub use models::{ModelConfig, Price, SubturnConfig, TurnConfig};
 pub use passwd::home_directories;
 pub use resolve_secrets::{NoSecretSource, SecretSource};
 pub use secret::{MASK, Secret};

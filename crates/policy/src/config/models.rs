@@ -40,6 +40,17 @@ pub struct ModelConfig {
     pub custom_headers: Vec<(String, Secret)>,
     /// `user_agent`.
     pub user_agent: Option<String>,
+    /// `price`.
+    pub price: Option<Price>,
+}
+
+/// `price`: for a million tokens, in any one currency.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Price {
+    /// `input`: tokens of requests.
+    pub input: f64,
+    /// `output`: tokens of answers.
+    pub output: f64,
 }
 
 /// Default of `request_timeout`, in seconds.
@@ -66,6 +77,7 @@ impl ModelConfig {
             extra_body: serde_json::Map::new(),
             custom_headers: Vec::new(),
             user_agent: None,
+            price: None,
         }
     }
 }

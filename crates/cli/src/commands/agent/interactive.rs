@@ -7,23 +7,29 @@ use super::interactive_turn::InteractiveTurn;
 use super::interrupt::Interrupt;
 use super::line_editor::{Input, LineEditor};
 use super::raw_input::RawInput;
-use super::screen::Screen;
+use super::screen::{AnswerText, Screen};
 use super::slash_actions::{self, AfterCommand};
 use super::slash_parse::Slash;
+use super::spent::Spent;
 use super::style::{Mark, Tone};
 use super::trace::Quote;
 use super::turn_view::TurnView;
 use super::{failure_text, model_error};
 use crate::app::{self, AgentServices, DIRECT_PROVIDER};
-use crate::arguments::AgentArguments;
+use crate::arguments::{AgentArguments, Arguments, Command};
+use crate::commands;
 use crate::exit::{self, Exit};
-use crate::settings::Settings;
+use crate::settings::{ProcessEnv, Settings};
 use anyhow::{Context, Result};
-use picoclaw_agent::run::{Steering, Turn, TurnError};
+use clap::Parser;
+use picoclaw_agent::run::{Steering, Turn, TurnError, TurnOutcome};
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::{Redactor, printable, printable_lines};
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
 use tokio::runtime::Runtime;
 
 /// A session and its services.
@@ -34,6 +40,8 @@ pub(super) struct Session<'a> {
     pub(super) subject: Subject,
     /// The chosen model; the agent's own by default.
     pub(super) model: Option<String>,
+    /// What the turns took.
+    pub(super) spent: Spent,
 }
 
 /// Runs the session until the user leaves.
@@ -42,6 +50,7 @@ pub(super) fn run(
     frontend: &Frontend,
     settings: &Settings,
     subject: Subject,
+    process_env: &ProcessEnv,
 ) -> Result<Exit> {
     let screen = frontend.screen().context("there is no terminal")?.clone();
     let settings = &streamed(settings);
@@ -55,29 +64,44 @@ pub(super) fn run(
         return Ok(exit::bad_usage(&model_error(&why)));
     }
     let (mut history, entries) = History::open(&settings.home, Redactor::new(&settings.config.secrets));
-    let mut prompt = LineEditor::new(entries, screen.style(), frontend.liveness())?;
-    let mut session = Session { settings, services, screen, subject, model: arguments.model.clone() };
+    let workspace = settings.config.workspace_of(&subject.agent, &settings.home);
+    let mut prompt = LineEditor::new(entries, screen.style(), frontend.liveness(), workspace)?;
+    let mut session = Session {
+        settings,
+        services,
+        screen,
+        subject,
+        model: arguments.model.clone(),
+        spent: Spent::default(),
+    };
     session.greet();
-    let mut unsent = String::new();
+    let (mut unsent, mut is_leaving) = (String::new(), false);
     loop {
         stop.wait_for_exit();
         prompt.set_prompt(session.prompt());
         let line = match prompt.read(&unsent)? {
             Input::Line(line) => line,
+            Input::Interrupt if is_leaving => break,
             Input::Interrupt => {
-                session.screen.lines("to leave: Ctrl-D, or `/exit`");
+                session.screen.lines("to leave: Ctrl-C again, Ctrl-D, or `/exit`");
                 unsent.clear();
+                is_leaving = true;
                 continue;
             }
             Input::End => break,
         };
         unsent.clear();
+        is_leaving = false;
         if let Some(kept) = history.add(&line) {
             prompt.add_history(kept);
         }
+        if let Some(command) = line.trim_start().strip_prefix('!') {
+            session.run_command(command.trim(), process_env);
+            continue;
+        }
         match Slash::parse(&line) {
             Some(slash) => {
-                if slash_actions::execute(&mut session, slash) == AfterCommand::Leave {
+                if slash_actions::execute(&mut session, slash, &runtime) == AfterCommand::Leave {
                     break;
                 }
             }
@@ -112,11 +136,44 @@ impl Session<'_> {
         own.filter(|own| own.in_project).and_then(|own| own.workspace.as_ref())
     }
 
+    /// The line about a session that goes on.
+    fn continued(&self) -> Option<String> {
+        let sessions = self.services.sessions.list(&self.subject.agent).ok()?;
+        let own = sessions.into_iter().find(|listed| listed.name == self.subject.session)?;
+        let time = own.updated_at.get(..16).unwrap_or(&own.updated_at).replace('T', " ");
+        (own.messages > 0).then(|| {
+            format!(
+                "This session goes on: {} messages, the last at {time}Z. `/new` begins another.",
+                own.messages
+            )
+        })
+    }
+
+    /// Runs a command of the person as `picoclaw run` does: in the cage, in the agent's workspace.
+    fn run_command(&self, command: &str, process_env: &ProcessEnv) {
+        if command.is_empty() {
+            return self
+                .screen
+                .lines("`!COMMAND` runs a command of yours in the cage, as `picoclaw run` does");
+        }
+        let dir = self.settings.config.workspace_of(&self.subject.agent, &self.settings.home);
+        let words = ["picoclaw", "run", "--workspace"].map(OsString::from).into_iter();
+        let words =
+            words.chain([dir.into_os_string()]).chain(["--", "bash", "-c", command].map(OsString::from));
+        let parsed = Arguments::try_parse_from(words);
+        let Ok(Arguments { command: Command::Run(arguments), .. }) = parsed else { return };
+        match commands::run::run(&arguments, self.settings, process_env) {
+            Ok(code) if code == ExitCode::SUCCESS => {}
+            Ok(_) => self.screen.prose("the command did not succeed", Tone::Quiet),
+            Err(why) => self.screen.prose(&printable_lines(&format!("{why:#}")), Tone::Bad),
+        }
+    }
+
     fn greet(&self) {
         let style = self.screen.style();
         let dot = style.mark(Mark::Dot);
         let model = self.model_name();
-        self.screen.lines(&format!(
+        self.screen.wrapped(&format!(
             "{} {dot} agent {} {dot} model {} {dot} session {}",
             style.paint(Tone::Strong, "picoclaw"),
             self.subject.agent,
@@ -128,7 +185,7 @@ impl Session<'_> {
         } else {
             "`/help` lists what can be typed; Ctrl-C stops a turn, Ctrl-D leaves."
         };
-        let quiet = |text: &str| self.screen.lines(&style.paint(Tone::Quiet, &printable(text)));
+        let quiet = |text: &str| self.screen.prose(&printable(text), Tone::Quiet);
         if let Some(variable) = self.settings.env_variable_of(&model) {
             quiet(&format!("The model is by `{variable}`; `picoclaw onboard` writes it down."));
         }
@@ -136,7 +193,10 @@ impl Session<'_> {
             quiet(&format!("Working in {}", project.display()));
         }
         if let Some(line) = self.settings.unnamed_isolation() {
-            self.screen.lines(&style.paint(Tone::Alert, &printable(&line)));
+            self.screen.prose(&printable(&line), Tone::Alert);
+        }
+        if let Some(line) = self.continued() {
+            quiet(&line);
         }
         quiet(how);
     }
@@ -152,29 +212,38 @@ impl Session<'_> {
     }
 
     /// Runs a turn; returns what was typed meanwhile and not sent.
-    fn turn(&self, line: &str, runtime: &Runtime, stop: &Interrupt) -> String {
+    fn turn(&mut self, line: &str, runtime: &Runtime, stop: &Interrupt) -> String {
         let halt = CancelToken::new();
         stop.turn_started(&halt);
+        let began = Instant::now();
         let (ended, unsent) = runtime.block_on(self.run_turn(line, &halt));
         stop.turn_ended();
         match ended {
-            Ok(()) => {}
+            Ok(outcome) => {
+                let turn = Spent::turn(outcome.usage, began.elapsed(), &outcome.model, &self.settings.config);
+                self.spent.add(turn);
+                let style = self.screen.style();
+                let line = turn.line(&style);
+                if !line.is_empty() {
+                    self.screen.prose(&line, Tone::Quiet);
+                }
+            }
             Err(TurnError::Halted) => self.screen.lines("stopped"),
             Err(why) => {
                 let style = self.screen.style();
                 let text = failure_text(&why);
                 let (what, hint) = text.split_once('\n').unwrap_or((&text, ""));
                 let line = format!("{} {}", style.mark(Mark::No), printable(what));
-                self.screen.lines(&style.paint(Tone::Bad, &line));
-                if !hint.is_empty() {
-                    self.screen.lines(&printable_lines(hint));
-                }
+                self.screen.prose(&line, Tone::Bad);
+                self.screen.prose(&printable_lines(hint), Tone::Quiet);
             }
         }
         unsent
     }
 
-    async fn run_turn(&self, line: &str, halt: &CancelToken) -> (Result<(), TurnError>, String) {
+    async fn run_turn(&self, line: &str, halt: &CancelToken) -> (Result<TurnOutcome, TurnError>, String) {
+        let is_direct = self.model_name() == DIRECT_PROVIDER;
+        self.screen.expect(if is_direct { AnswerText::Plain } else { AnswerText::Markdown });
         let quote = if self.model_name() == DIRECT_PROVIDER { Quote::Nothing } else { Quote::FirstLines };
         let view = TurnView::new(self.screen.clone(), quote);
         let steering = Steering::new();
@@ -210,7 +279,7 @@ impl Session<'_> {
                 if let Err(why) = tidied {
                     tracing::warn!(target: "session", "The session was not summarised: {why}");
                 }
-                Ok(())
+                Ok(ending)
             }
             Err(why) => {
                 view.break_off();

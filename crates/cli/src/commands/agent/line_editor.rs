@@ -11,6 +11,10 @@ use rustyline::history::MemHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
 use std::borrow::Cow;
+use std::path::PathBuf;
+
+/// The most files that are offered.
+const MAX_FILES: usize = 100;
 
 /// The result of a prompt.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,7 +35,12 @@ pub(super) struct LineEditor {
 
 impl LineEditor {
     /// An editor with `history`.
-    pub(super) fn new(history: Vec<String>, style: Style, liveness: Liveness) -> rustyline::Result<Self> {
+    pub(super) fn new(
+        history: Vec<String>,
+        style: Style,
+        liveness: Liveness,
+        workspace: PathBuf,
+    ) -> rustyline::Result<Self> {
         let config = Config::builder()
             .auto_add_history(false)
             .completion_type(CompletionType::List)
@@ -39,7 +48,7 @@ impl LineEditor {
             .build();
         let mut editor = Editor::with_history(config, MemHistory::new())?;
         editor.set_color_mode(if style.is_coloured() { ColorMode::Enabled } else { ColorMode::Disabled });
-        editor.set_helper(Some(EditorHelper { style }));
+        editor.set_helper(Some(EditorHelper { style, workspace }));
         for entry in history {
             editor.add_history_entry(entry)?;
         }
@@ -76,6 +85,36 @@ fn is_unfinished(input: &str) -> bool {
 /// Completion and validation.
 struct EditorHelper {
     style: Style,
+    /// Where `@file` is completed.
+    workspace: PathBuf,
+}
+
+impl EditorHelper {
+    /// The files of the workspace that begin as typed; hidden ones only if a dot was typed.
+    fn files(&self, typed: &str) -> Vec<Pair> {
+        let (dir, start) = typed.rsplit_once('/').map_or(("", typed), |(dir, start)| (dir, start));
+        // Names beneath the workspace; what a tool may read is judged when it is read.
+        if dir.starts_with('/') || dir.split('/').any(|part| part == "..") {
+            return Vec::new();
+        }
+        let Ok(entries) = self.workspace.join(dir).read_dir() else { return Vec::new() };
+        let prefix = if dir.is_empty() { String::new() } else { format!("{dir}/") };
+        let mut found: Vec<Pair> = entries
+            .flatten()
+            .filter_map(|entry| {
+                let name = entry.file_name().into_string().ok()?;
+                let is_meant = name.starts_with(start) && (start.starts_with('.') || !name.starts_with('.'));
+                let is_printable = !name.chars().any(|c| c.is_control() || c.is_whitespace());
+                let end = if entry.file_type().is_ok_and(|kind| kind.is_dir()) { "/" } else { "" };
+                let pair =
+                    Pair { display: format!("{name}{end}"), replacement: format!("@{prefix}{name}{end}") };
+                (is_meant && is_printable).then_some(pair)
+            })
+            .collect();
+        found.sort_by(|one, other| one.display.cmp(&other.display));
+        found.truncate(MAX_FILES);
+        found
+    }
 }
 
 impl Helper for EditorHelper {}
@@ -89,6 +128,10 @@ impl Completer for EditorHelper {
 
     fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
         let typed = line.get(..pos).unwrap_or(line);
+        let word = typed.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        if let Some(name) = typed.get(word..).and_then(|word| word.strip_prefix('@')) {
+            return Ok((word, self.files(name)));
+        }
         let names = slash_parse::NAMES.iter().map(|(name, _)| *name);
         let pair = |name: &str| Pair { display: name.to_owned(), replacement: name.to_owned() };
         let fits = names.filter(|name| typed.starts_with('/') && name.starts_with(typed));

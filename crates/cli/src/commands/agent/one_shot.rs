@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::{app, print};
 use anyhow::{Context, Result, bail};
+use picoclaw_agent::providers::brief;
 use picoclaw_agent::run::{Ask, Event, Steering, SubagentEvent, SubagentInfo, Turn, TurnError, TurnOutcome};
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::launch::CancelToken;
@@ -235,7 +236,7 @@ impl<'s> TurnObserver<'s> {
                 print::note(&call.result(&reply, took, &style, size(stderr()).0, Quote::Nothing));
             }
             Event::Retry { why, wait } => {
-                note(&format!("{}; trying again in {}", printable(&why), format_seconds(wait)));
+                note(&format!("{}; trying again in {}", printable(&brief(&why)), format_seconds(wait)));
             }
             Event::Compacted { dropped } => {
                 note(&format!("the conversation is too long: its oldest {dropped} messages were dropped"));

@@ -2,8 +2,9 @@
 //!
 //! Untrusted text is escaped before it is written. The status line is erased before other output.
 
+use super::markdown::Markdown;
 use super::sanitize_stream::{StreamSanitizer, sanitize};
-use super::style::{Liveness, Style, size};
+use super::style::{Liveness, Style, Tone, size};
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,6 +21,17 @@ struct Inner {
     /// The state of the status line, if it is drawn.
     status: Option<LineState>,
     sanitizer: StreamSanitizer,
+    /// Styles the answers of a model.
+    markdown: Option<Markdown>,
+}
+
+/// What answers are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AnswerText {
+    /// The output of a tool.
+    Plain,
+    /// A model's.
+    Markdown,
 }
 
 /// The position of the status line.
@@ -41,6 +53,7 @@ impl Screen {
             is_open: false,
             status: None,
             sanitizer: StreamSanitizer::default(),
+            markdown: None,
         };
         Self(Arc::new(Mutex::new(inner)))
     }
@@ -55,6 +68,13 @@ impl Screen {
         self.lock().liveness
     }
 
+    /// What the answers of the next turn are. Without colours they are shown as they are written.
+    pub(super) fn expect(&self, answer: AnswerText) {
+        let mut inner = self.lock();
+        let is_styled = answer == AnswerText::Markdown && inner.style.is_coloured();
+        inner.markdown = is_styled.then(Markdown::default);
+    }
+
     /// Columns and rows.
     pub(super) fn size(&self) -> (usize, usize) {
         size(std::io::stdout())
@@ -64,6 +84,7 @@ impl Screen {
     pub(super) fn piece(&self, piece: &str) {
         let mut inner = self.lock();
         let text = inner.sanitizer.next(piece);
+        let text = inner.markdown.as_mut().map_or(text.clone(), |markdown| markdown.next(&text));
         inner.write_open(&text);
     }
 
@@ -71,13 +92,35 @@ impl Screen {
     pub(super) fn end_pieces(&self) {
         let mut inner = self.lock();
         let rest = inner.sanitizer.end();
+        let rest = match &mut inner.markdown {
+            Some(markdown) => markdown.next(&rest) + &markdown.end(),
+            None => rest,
+        };
         inner.write_open(&rest);
         inner.close_line();
     }
 
     /// Whole lines of untrusted text.
     pub(super) fn text(&self, text: &str) {
-        self.lines(sanitize(text).trim_end_matches('\n'));
+        let text = sanitize(text);
+        let styled = self.lock().markdown.as_mut().map(|markdown| markdown.next(&text) + &markdown.end());
+        self.lines(styled.as_deref().unwrap_or(&text).trim_end_matches('\n'));
+    }
+
+    /// Trusted text in lines that are broken between words.
+    pub(super) fn prose(&self, text: &str, tone: Tone) {
+        let (style, (width, _)) = (self.style(), self.size());
+        for line in text.lines() {
+            for row in wrap(line, width.saturating_sub(1).max(20)) {
+                self.lines(&style.paint(tone, &row));
+            }
+        }
+    }
+
+    /// The same for one line that may contain colours.
+    pub(super) fn wrapped(&self, line: &str) {
+        let (width, _) = self.size();
+        wrap(line, width.saturating_sub(1).max(20)).iter().for_each(|row| self.lines(row));
     }
 
     /// Whole lines of trusted text, which may contain colours.
@@ -144,6 +187,25 @@ impl Screen {
     }
 }
 
+/// `line` in rows of at most `width` columns, broken at blanks; a longer word is left whole.
+fn wrap(line: &str, width: usize) -> Vec<String> {
+    use unicode_width::UnicodeWidthStr;
+    let mut rows = vec![String::new()];
+    for word in line.split(' ') {
+        let row = rows.last_mut().map(|row| row.width()).unwrap_or_default();
+        match rows.last_mut() {
+            Some(last) if row == 0 || row + 1 + word.width() <= width => {
+                if row > 0 {
+                    last.push(' ');
+                }
+                last.push_str(word);
+            }
+            _ => rows.push(word.to_owned()),
+        }
+    }
+    rows
+}
+
 impl Inner {
     fn write_open(&mut self, text: &str) {
         if text.is_empty() {
@@ -202,6 +264,13 @@ mod tests {
         let style = Style::of_environment(|_| None, Liveness::Still);
         work(&Screen::new(Box::new(paper.clone()), style, liveness));
         String::from_utf8(paper.0.lock().unwrap().clone()).unwrap()
+    }
+
+    #[test]
+    fn prose_is_broken_between_words() {
+        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrap("a-very-long-word b", 5), ["a-very-long-word", "b"]);
+        assert_eq!(wrap("", 5), [""]);
     }
 
     #[test]

@@ -6,9 +6,17 @@ use super::slash_parse::{self, Slash};
 use crate::app::DIRECT_PROVIDER;
 use picoclaw_agent::dry_run::{Action, evaluate};
 use picoclaw_agent::message::{Message, Role};
+use picoclaw_agent::run::Summarized;
+use picoclaw_agent::sessions::Listed;
 use picoclaw_policy::config::OnBlock;
+use picoclaw_sandbox::launch::CancelToken;
+use picoclaw_sandbox::ledger::Timestamp;
 use picoclaw_sandbox::{printable, printable_lines};
 use std::path::Path;
+use tokio::runtime::Runtime;
+
+/// The most sessions that are listed.
+const MAX_LISTED: usize = 15;
 
 /// Whether the session continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +28,7 @@ pub(super) enum AfterCommand {
 }
 
 /// Executes a slash command.
-pub(super) fn execute(session: &mut Session<'_>, slash: Slash) -> AfterCommand {
+pub(super) fn execute(session: &mut Session<'_>, slash: Slash, runtime: &Runtime) -> AfterCommand {
     let text = match slash {
         Slash::Exit => return AfterCommand::Leave,
         Slash::Help => help_text(session),
@@ -29,6 +37,10 @@ pub(super) fn execute(session: &mut Session<'_>, slash: Slash) -> AfterCommand {
         Slash::Agents => agents_text(session),
         Slash::Model(name) => change_model(session, name),
         Slash::Session(name) => change_session(session, name),
+        Slash::Resume(which) => resume(session, &which),
+        Slash::New => new_session(session),
+        Slash::Compact => compact(session, runtime),
+        Slash::Cost => session.spent.text(&session.screen.style()),
         Slash::Context => context_text(session),
         Slash::History => history_text(session),
         Slash::Clear => clear_session(session),
@@ -52,13 +64,13 @@ fn help_text(session: &Session<'_>) -> String {
         "No model is configured, so nothing is guessed: what you type is what runs.\n  \
          ls -la                       runs as a command: guarded, and in the workspace\n  \
          read_file {\"path\": \"a.txt\"}  runs that tool with those arguments (see `/tools`)\n\
-         To talk to a model, add one to `model_list` in the configuration: docs/guide/07-agent.md."
+         To talk to a model: `picoclaw onboard`, or set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`."
     } else {
         "What you type goes to the agent; its tool calls are judged one by one, and shown as they happen.\n\
          While it works, what you type is sent after the current step, and Ctrl-C stops it."
     };
     format!(
-        "{how}\nA line that ends in `\\`, or an open ``` fence, goes on in the next line.\n{}",
+        "{how}\n`!COMMAND` runs a command of yours in the cage, as `picoclaw run` does; `@` and Tab complete a file.\nA line that ends in `\\`, or an open ``` fence, goes on in the next line.\n{}",
         slash_parse::help()
     )
 }
@@ -120,6 +132,67 @@ fn change_session(session: &mut Session<'_>, name: String) -> String {
     }
     session.subject.session = name;
     format!("from now on the session is {}", session.subject.session)
+}
+
+/// The sessions of the agent, the latest first.
+fn latest(session: &Session<'_>) -> Vec<Listed> {
+    let mut found = session.services.sessions.list(&session.subject.agent).unwrap_or_default();
+    found.sort_by(|one, other| other.updated_at.cmp(&one.updated_at));
+    found.truncate(MAX_LISTED);
+    found
+}
+
+/// Lists sessions, or goes on with one: by its number in the list, or its name.
+fn resume(session: &mut Session<'_>, which: &str) -> String {
+    let found = latest(session);
+    if which.is_empty() {
+        let width = found.iter().map(|listed| listed.name.chars().count()).max().unwrap_or(0);
+        let line = |(at, listed): (usize, &Listed)| {
+            let mark = if listed.name == session.subject.session { "*" } else { " " };
+            let time = listed.updated_at.get(..16).unwrap_or(&listed.updated_at).replace('T', " ");
+            let line = format!(
+                "{mark} {:>2}  {:<width$}  {} messages, {time}",
+                at + 1,
+                listed.name,
+                listed.messages
+            );
+            session.screen.style().fit(&line, session.screen.size().0)
+        };
+        let lines: Vec<_> = found.iter().enumerate().map(line).collect();
+        return match lines.as_slice() {
+            [] => "there are no sessions yet".to_owned(),
+            lines => format!("{}\n`/resume N` goes on with one", lines.join("\n")),
+        };
+    }
+    let by_number = which.parse::<usize>().ok().and_then(|number| found.get(number.checked_sub(1)?));
+    let chosen = by_number.or_else(|| found.iter().find(|listed| listed.name == which));
+    match chosen {
+        Some(listed) => {
+            session.subject.session.clone_from(&listed.name);
+            format!("going on with {}: {} messages", listed.name, listed.messages)
+        }
+        None => format!("there is no session `{which}`; `/resume` lists them"),
+    }
+}
+
+/// A session of its own name; what was said before is kept under the old one.
+fn new_session(session: &mut Session<'_>) -> String {
+    let now = Timestamp::now().to_string();
+    let stamp: String = now.chars().filter(char::is_ascii_digit).take(14).collect();
+    session.subject.session = format!("cli:{stamp}");
+    format!("a new session: {}", session.subject.session)
+}
+
+fn compact(session: &Session<'_>, runtime: &Runtime) -> String {
+    session.screen.status("summarising the oldest messages");
+    let (subject, halt) = (session.subject.clone(), CancelToken::new());
+    let done = runtime.block_on(session.services.runner.compact(&subject, session.model.as_deref(), &halt));
+    session.screen.clear_status();
+    match done {
+        Ok(Summarized::Messages(count)) => format!("{count} messages became a summary"),
+        Ok(Summarized::Nothing) => "there is nothing to summarise yet".to_owned(),
+        Err(why) => why.to_string(),
+    }
 }
 
 fn messages(session: &Session<'_>) -> Option<Vec<Message>> {

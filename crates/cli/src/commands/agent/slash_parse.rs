@@ -9,6 +9,10 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("/agents", "the agents, and where each works"),
     ("/model", "[NAME]: the model, or another one from now on"),
     ("/session", "[NAME]: the session, or another one from now on"),
+    ("/resume", "[N]: the latest sessions, or one of them from now on"),
+    ("/new", "begin a new session; the old one is kept"),
+    ("/compact", "replace the oldest messages by a summary"),
+    ("/cost", "tokens, time and cost since the start"),
     ("/context", "how much of the model's memory is used"),
     ("/history", "what was said in this session"),
     ("/clear", "forget what was said in this session"),
@@ -32,6 +36,14 @@ pub(super) enum Slash {
     Model(String),
     /// `/session [NAME]`
     Session(String),
+    /// `/resume [N]`
+    Resume(String),
+    /// `/new`
+    New,
+    /// `/compact`
+    Compact,
+    /// `/cost`
+    Cost,
     /// `/context`
     Context,
     /// `/history`
@@ -69,6 +81,10 @@ impl Slash {
             "agents" => Self::Agents,
             "model" => Self::Model(rest),
             "session" => Self::Session(rest),
+            "resume" => Self::Resume(rest),
+            "new" => Self::New,
+            "compact" => Self::Compact,
+            "cost" => Self::Cost,
             "context" => Self::Context,
             "history" => Self::History,
             "clear" => Self::Clear,

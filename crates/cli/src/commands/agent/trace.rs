@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// Number of quoted output lines.
 const MAX_QUOTED_LINES: usize = 4;
 
+/// Number of shown lines of a diff.
+const MAX_DIFF_LINES: usize = 12;
+
 /// A running call.
 #[derive(Debug)]
 pub(super) struct CallTrace {
@@ -21,6 +24,15 @@ pub(super) struct CallTrace {
     began: Instant,
     last_line: String,
     answered: Option<Approval>,
+    /// The lines that an edit takes away and puts in their place.
+    diff: Vec<DiffLine>,
+}
+
+/// A line of a diff.
+#[derive(Debug)]
+enum DiffLine {
+    Removed(String),
+    Added(String),
 }
 
 /// How much output is quoted below a call.
@@ -42,6 +54,7 @@ impl CallTrace {
             began: Instant::now(),
             last_line: String::new(),
             answered: None,
+            diff: diff_lines(tool, arguments),
         }
     }
 
@@ -102,6 +115,22 @@ impl CallTrace {
             style.fit(&self.brief, room),
             style.paint(Tone::Quiet, &tail)
         );
+        let is_edited =
+            matches!(reply, Reply::Done(_)) && !self.diff.is_empty() && quote == Quote::FirstLines;
+        if is_edited {
+            for line in self.diff.iter().take(MAX_DIFF_LINES) {
+                let (sign, tone, line) = match line {
+                    DiffLine::Removed(line) => ("-", Tone::Bad, line),
+                    DiffLine::Added(line) => ("+", Tone::Good, line),
+                };
+                text.push('\n');
+                text.push_str(&style.paint(tone, &style.fit(&format!("  {sign} {line}"), width)));
+            }
+            if let Some(more) = self.diff.len().checked_sub(MAX_DIFF_LINES).filter(|more| *more > 0) {
+                text.push_str(&format!("\n    ({more} more lines)"));
+            }
+            return text;
+        }
         for line in quote_lines(reply, quote) {
             let line = style.fit(&format!("  {} {line}", style.mark(Mark::Edge)), width);
             text.push('\n');
@@ -134,6 +163,26 @@ impl CallTrace {
             Reply::NeedsApproval(no) => format!("refused by {}, no person to ask", printable(&no.rule)),
         }
     }
+}
+
+/// What an edit changes, as far as its arguments tell: the lines that differ between the two texts.
+fn diff_lines(tool: &str, arguments: &Value) -> Vec<DiffLine> {
+    let text = |key: &str| arguments.get(key).and_then(Value::as_str);
+    let (old, new) = match tool {
+        "edit_file" => (text("old_text").unwrap_or_default(), text("new_text").unwrap_or_default()),
+        "write_file" | "append_file" => ("", text("content").unwrap_or_default()),
+        _ => return Vec::new(),
+    };
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| {
+        pairs.take_while(|(one, other)| one == other).count()
+    };
+    let before = same(&mut old.iter().zip(&new));
+    let after = same(&mut old[before..].iter().rev().zip(new[before..].iter().rev()));
+    let shown = |line: &&str| sanitize(line).replace('\t', "    ");
+    let removed = old[before..old.len() - after].iter().map(|line| DiffLine::Removed(shown(line)));
+    let added = new[before..new.len() - after].iter().map(|line| DiffLine::Added(shown(line)));
+    removed.chain(added).collect()
 }
 
 /// The first lines of the output, and how many more there are.
@@ -204,6 +253,19 @@ mod tests {
             call.record_answer(answer);
         }
         call.result(reply, Duration::from_millis(12), &style, 100, Quote::FirstLines)
+    }
+
+    #[test]
+    fn an_edit_shows_what_changes() {
+        let edit =
+            json!({"path": "a", "old_text": "same\none\nend", "new_text": "same\n1\n\u{1b}[31m2\nend"});
+        let shown = line("edit_file", &edit, &Reply::Done("File edited: a".to_owned()), None);
+        assert_eq!(shown, "✓ edit_file a · allowed · 12 ms\n  - one\n  + 1\n  + \\u{1b}[31m2");
+        let long = json!({"path": "a", "content": "x\n".repeat(20)});
+        let shown = line("write_file", &long, &Reply::Done("File written: a".to_owned()), None);
+        assert!(shown.lines().count() == 14 && shown.ends_with("(8 more lines)"), "{shown}");
+        let failed = line("edit_file", &edit, &Reply::Failed("old_text not found in file".to_owned()), None);
+        assert!(!failed.contains("- one"), "nothing was changed: {failed}");
     }
 
     #[test]

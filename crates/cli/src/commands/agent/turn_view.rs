@@ -6,6 +6,7 @@ use super::screen::Screen;
 use super::style::{Mark, Tone};
 use super::subagents::{SubagentOutput, Subagents};
 use super::trace::{CallTrace, Quote, format_seconds};
+use picoclaw_agent::providers::brief;
 use picoclaw_agent::run::{Ask, Event};
 use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable;
@@ -32,6 +33,8 @@ struct State {
     pieces: String,
     asks: VecDeque<Ask>,
     subagents: Subagents,
+    /// Until when the next request waits.
+    waiting: Option<Instant>,
 }
 
 impl TurnView {
@@ -43,6 +46,7 @@ impl TurnView {
             pieces: String::new(),
             asks: VecDeque::new(),
             subagents: Subagents::default(),
+            waiting: None,
         };
         Self { screen, quote, state: Mutex::new(state), bell: Notify::new() }
     }
@@ -79,7 +83,9 @@ impl TurnView {
             }
             Event::Retry { why, wait } => {
                 self.end_round(&mut state);
+                let why = brief(&why);
                 self.show_note(&format!("{}; trying again in {}", printable(&why), format_seconds(wait)));
+                state.waiting = Some(Instant::now() + wait);
             }
             Event::Compacted { dropped } => {
                 self.show_note(&format!(
@@ -133,6 +139,11 @@ impl TurnView {
         match &state.call {
             _ if state.since.elapsed() < PROGRESS_DELAY => None,
             Some(call) => Some(call.progress(&style)),
+            None if state.waiting.is_some_and(|until| until > Instant::now()) => {
+                let left = state.waiting.map(|until| until.saturating_duration_since(Instant::now()));
+                let left = format_seconds(left.unwrap_or_default() + Duration::from_secs(1));
+                Some(format!("waiting before the next request {} {left} left", style.mark(Mark::Dot)))
+            }
             None if state.pieces.is_empty() => {
                 let what = state.subagents.waiting_text().unwrap_or_else(|| "thinking".to_owned());
                 Some(format!("{what} {} {}", style.mark(Mark::Dot), format_seconds(state.since.elapsed())))

@@ -42,7 +42,7 @@ fn a_session_looks_as_it_should() {
     let screen = tmux.screen();
     assert!(!screen.contains("⠋") && !screen.contains("stopping"), "the moving line is gone:\n{screen}");
     tmux.keys(&["C-c"]);
-    tmux.shows("a hint", "to leave: Ctrl-D, or `/exit`\nmain›");
+    tmux.shows("a hint", "to leave: Ctrl-C again, Ctrl-D, or `/exit`\nmain›");
     tmux.keys(&["C-d"]);
     tmux.shows("the end", "left with 0");
 }

@@ -23,7 +23,7 @@ fn a_session_ends_with_nought_and_leaves_the_terminal_as_it_was() {
         let before = terminal.first_settings.clone();
         terminal.until("main› ");
         terminal.type_in("half a line\x03");
-        terminal.until("to leave: Ctrl-D");
+        terminal.until("to leave: Ctrl-C again");
         terminal.until("main› ");
         terminal.type_in("expr 40 + 2\r");
         terminal.until("\n42");

@@ -5,7 +5,7 @@ use super::values::View;
 use crate::config::check::Checker;
 use crate::config::document::{Node, Value};
 use crate::config::fault::Problem;
-use crate::config::models::{DEFAULT_REQUEST_SECONDS, ModelConfig, SubturnConfig, TurnConfig};
+use crate::config::models::{DEFAULT_REQUEST_SECONDS, ModelConfig, Price, SubturnConfig, TurnConfig};
 use crate::config::secret::Secret;
 
 /// Every model.
@@ -53,7 +53,15 @@ fn model(item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> Option<ModelC
         extra_body: extra_body(item, key, checker),
         custom_headers: item.environment("custom_headers"),
         user_agent: item.owned("user_agent"),
+        price: price(&item.section("price")),
     })
+}
+
+/// `price`, if either part is given.
+fn price(section: &View<'_>) -> Option<Price> {
+    let (input, output) = (section.number("input"), section.number("output"));
+    (input.is_some() || output.is_some())
+        .then(|| Price { input: input.unwrap_or_default(), output: output.unwrap_or_default() })
 }
 
 /// `streaming.enabled`, if given.

@@ -22,10 +22,16 @@ pub(super) const MODEL: &[Key] = &[
     Key::new("extra_body", Shape::Any, "Fields added to every request."),
     Key::new("custom_headers", Shape::Environment, "Headers added to every request."),
     Key::new("user_agent", Shape::Text, "What requests call themselves."),
+    Key::section("price", PRICE, "What tokens cost, for the sum at the end of a turn."),
     Key::flag("enabled", true, "Whether the entry is listed."),
     Key::foreign("connect_mode", "other ways to reach a provider"),
     Key::foreign("tool_schema_transform", "transforms of tool schemas"),
     Key::foreign("web_search", "a provider's own web search"),
+];
+
+const PRICE: &[Key] = &[
+    Key::new("input", Shape::Number(0.0, 1e6), "A million tokens of requests."),
+    Key::new("output", Shape::Number(0.0, 1e6), "A million tokens of answers."),
 ];
 
 const STREAMING: &[Key] = &[Key::flag("enabled", false, "Whether answers arrive piece by piece.")];
