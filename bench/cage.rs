@@ -163,6 +163,7 @@ fn in_process(instance: &BenchInstance) -> Result<impl Fn() -> Result<LaunchSpec
         work_dir: &instance.workspace,
         home: Path::new("/nonexistent"),
         variables: &[],
+        private: &[],
     };
     let cage = Cage::new(plan(&request, &LiveHost)?, Backend::Native)?;
     let confinement = Confinement::Cage(Arc::new(cage));

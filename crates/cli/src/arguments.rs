@@ -284,6 +284,12 @@ pub(crate) struct RunArguments {
     /// Pass an environment variable with its value, which stays out of the command line
     #[arg(long, value_name = "NAME")]
     pub(crate) pass: Vec<String>,
+    /// Let the command use your ssh-agent, and know your known hosts; keys stay outside
+    #[arg(long)]
+    pub(crate) ssh_agent: bool,
+    /// Let the command sign and decrypt by your gpg-agent, and read your public keys; private keys stay outside
+    #[arg(long)]
+    pub(crate) gpg: bool,
     /// Kill the command after this time, such as 30s or 5m
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<String>,

@@ -1,5 +1,6 @@
 //! Why an operator's command or a helper program was not started.
 
+use crate::host_agents::HostAgentError;
 use crate::isolate::{IsolateError, PlanError, StartError};
 use crate::launch::{LaunchError, ProgramError};
 use crate::ledger::LedgerError;
@@ -19,6 +20,9 @@ pub enum CommandError {
     /// No cage is available on this host.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// An agent of the operator's cannot be lent.
+    #[error(transparent)]
+    Agent(#[from] HostAgentError),
     /// The cage cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -73,6 +77,7 @@ impl CommandError {
             // The rest of the hint is about switching isolation off, which is not possible here.
             Self::Start(why) => why.hint().lines().next().map(str::to_owned),
             Self::Launch(why) => why.hint(),
+            Self::Agent(why) => why.hint(),
             _ => None,
         }
     }

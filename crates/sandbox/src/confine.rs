@@ -88,6 +88,8 @@ pub(crate) struct CageRequest<'r> {
     pub(crate) protected: Vec<HiddenPath>,
     /// The operator's own environment.
     pub(crate) host: &'r Variables,
+    /// More private directories, besides `/run/user/UID`.
+    pub(crate) private: Vec<PathBuf>,
 }
 
 /// A cage as planned, for any backend.
@@ -100,6 +102,8 @@ pub(crate) struct PlannedCage<'r> {
     home: PathBuf,
     /// Whether the plan has a link to the child's temporary directory.
     has_temp_link: bool,
+    /// The child's own `/run/user/UID`, if the plan has one.
+    runtime_dir: Option<PathBuf>,
 }
 
 /// A link to the temporary directory of a command of `picoclaw run`, whose path is long. The path of a UNIX socket holds
@@ -112,7 +116,7 @@ const MAX_TEMP_BYTES: usize = 60;
 impl<'r> PlannedCage<'r> {
     /// Plans the cage and its environment from the host's files as they are now.
     pub(crate) fn new(request: CageRequest<'r>) -> Result<Self, PlanError> {
-        let CageRequest { isolation, instance, user, dir, source, protected, host } = request;
+        let CageRequest { isolation, instance, user, dir, source, protected, host, mut private } = request;
         let work_dir = dir.resolve(user);
         let workspace = dir.workspace();
         let writable = match &workspace {
@@ -135,6 +139,8 @@ impl<'r> PlannedCage<'r> {
             skills: instance.join("skills"),
             protected,
         };
+        let runtime_dir = runtime_dir();
+        private.push(runtime_dir.clone());
         let request = PlanRequest {
             isolation,
             instance: &view,
@@ -142,15 +148,21 @@ impl<'r> PlannedCage<'r> {
             work_dir: &work_dir,
             home: &home,
             variables: host,
+            private: &private,
         };
         let mut plan = plan(&request, &LiveHost)?;
         let has_temp_link = matches!(dir, ChildDir::Project { .. }) && link_temp(&mut plan, user);
+        let has_runtime_dir = plan
+            .mounts
+            .iter()
+            .any(|rule| matches!(rule, MountRule::Tmpfs { target, .. } if *target == runtime_dir));
+        let runtime_dir = has_runtime_dir.then_some(runtime_dir);
         let plan = Arc::new(plan);
         let mut environment = cage_environment(host, user, isolation, &home, writable.as_slice());
         let is_shown = |path: &Path| path.canonicalize().is_ok_and(|path| plan.shows(&path));
         set_network_variables(&mut environment, host, isolation.network, &is_shown);
         let protection = Protection::of_plan(&plan, &isolation.protect);
-        Ok(Self { isolation, plan, environment, protection, home, has_temp_link })
+        Ok(Self { isolation, plan, environment, protection, home, has_temp_link, runtime_dir })
     }
 
     /// The plan for the log, one line a rule, with the protected files that exist now. None where
@@ -189,6 +201,9 @@ impl<'r> PlannedCage<'r> {
         if self.has_temp_link && backend.has_mounts() {
             environment::set(&mut environment, "TMPDIR", TEMP_LINK);
         }
+        if let Some(runtime_dir) = self.runtime_dir.as_ref().filter(|_| backend.has_mounts()) {
+            environment::set(&mut environment, "XDG_RUNTIME_DIR", runtime_dir);
+        }
         Ok(Confined {
             confinement: Confinement::Cage(Arc::new(cage)),
             environment,
@@ -196,6 +211,12 @@ impl<'r> PlannedCage<'r> {
             enforced: backend.enforced(self.isolation),
         })
     }
+}
+
+/// Where programs put their sockets: a short path, whatever the child's home is called. GnuPG uses it without asking
+/// the environment.
+pub(crate) fn runtime_dir() -> PathBuf {
+    PathBuf::from(format!("/run/user/{}", rustix::process::geteuid().as_raw()))
 }
 
 fn file_rule(path: PathBuf, mode: ExposeMode) -> MountRule {
@@ -318,7 +339,7 @@ fn write_git_config(user: &UserEnvironment, home: &Path) -> Option<PathBuf> {
 }
 
 /// The operator's own home, where toolchains and git's configuration are looked for.
-fn operator_home(host: &Variables) -> PathBuf {
+pub(crate) fn operator_home(host: &Variables) -> PathBuf {
     let home = environment::get(host, "HOME").map(PathBuf::from);
     home.filter(|home| home.is_absolute()).or_else(std::env::home_dir).unwrap_or_else(|| PathBuf::from("/"))
 }

@@ -142,6 +142,7 @@ impl HelperLauncher {
             source: CommandSource::Operator { program, arguments },
             protected: self.protected(dir, arguments, &helper.isolation.expose_paths),
             host,
+            private: Vec::new(),
         })?;
         for rule in planned.lines() {
             tracing::debug!(target: "isolation", guest = %helper.principal.directory().display(), rule, "linux isolation mount plan");

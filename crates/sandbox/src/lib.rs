@@ -19,6 +19,7 @@ pub mod fetched;
 pub mod file_lock;
 pub mod files;
 pub mod helper;
+mod host_agents;
 pub mod instance;
 pub mod isolate;
 pub mod launch;
@@ -41,5 +42,6 @@ pub mod warden;
 pub mod workspace_reader;
 
 pub use command_error::CommandError;
+pub use host_agents::{HostAgentError, HostAgents};
 pub use printable::{printable, printable_json, printable_lines, unambiguous};
 pub use redact::{Redactor, is_guessable};

@@ -100,6 +100,7 @@ fn compare(
         work_dir: Path::new(work_dir),
         home: Path::new("/home/u"),
         variables: &[],
+        private: &["/run/user/1000".into()],
     };
     let plan = plan(&request, &host()).expect(name);
     let arguments = bwrap_arguments(&plan, &[]);
@@ -179,6 +180,7 @@ fn what_a_model_wrote_is_in_no_plan() {
         work_dir: Path::new(WORKSPACE),
         home: Path::new("/home/u"),
         variables: &[],
+        private: &[],
     };
     let plain = plan(&request(CommandSource::Model), &host()).expect("a plan");
     // The same words that an operator's command would expose things by (W65, W72, W73).
@@ -207,6 +209,7 @@ fn what_an_operator_names_in_a_temporary_directory_lies_on_top_of_the_private_on
             work_dir: Path::new("/home/u/.picoclaw/runtime-user-env/mcp/files"),
             home: Path::new("/home/u"),
             variables: &[],
+            private: &[],
         };
         plan(&request, &host).expect("a plan").lines()
     };
@@ -304,6 +307,7 @@ fn a_program_is_shown_the_tree_that_it_cannot_run_without() {
             work_dir: Path::new("/home/u/.picoclaw/runtime-user-env/mcp/files"),
             home: Path::new("/home/u"),
             variables: &[],
+            private: &[],
         };
         let lines = plan(&request, &host).expect("a plan").lines();
         let own: Vec<_> = lines.iter().filter(|line| line.ends_with("(operator's command)")).collect();
@@ -324,6 +328,7 @@ fn a_working_directory_outside_the_view_is_no_plan() {
             work_dir: Path::new(work_dir),
             home: Path::new("/home/u"),
             variables: &[],
+            private: &[],
         };
         let error = plan(&request, &host()).expect_err(work_dir);
         assert!(matches!(error, PlanError::WorkDirOutside { .. }), "{work_dir}: {error}");
@@ -374,6 +379,7 @@ fn toolchains_are_found_where_the_operators_variables_say() {
             work_dir: Path::new(WORKSPACE),
             home: Path::new("/home/u"),
             variables: &variables,
+            private: &[],
         };
         let plan = plan(&request, &host).expect(why);
         let line = |place: &str| format!("ro {place} (toolchain)");
@@ -418,6 +424,7 @@ fn an_exposure_leaves_nothing_behind_but_an_empty_directory() {
             work_dir: Path::new(WORKSPACE),
             home: Path::new("/home/u"),
             variables: &[],
+            private: &[],
         };
         match plan(&request, &host) {
             Ok(_) => assert!(fits, "{why}"),
@@ -439,6 +446,7 @@ fn a_part_of_another_agents_workspace_is_not_shown_to_this_one() {
         work_dir: Path::new(WORKSPACE),
         home: Path::new("/home/u"),
         variables: &[],
+        private: &[],
     };
     let error = plan(&request, &host()).expect_err("it lies in the other's workspace");
     assert!(matches!(error, PlanError::Protected { .. }), "{error}");

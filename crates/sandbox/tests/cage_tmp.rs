@@ -40,6 +40,7 @@ fn run(place: &Instance, backend: &Backend, program: &Path, arguments: &[OsStrin
         work_dir: &place.workspace,
         home: &home(),
         variables: &[],
+        private: &[],
     };
     let plan = plan(&request, &LiveHost).expect("a plan");
     let cage = Cage::new(plan, backend.clone()).expect("a cage");

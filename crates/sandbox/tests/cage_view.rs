@@ -239,6 +239,7 @@ fn an_instance_at_no_place_is_refused() {
         work_dir: &place.workspace,
         home: std::path::Path::new("/home/u"),
         variables: &[],
+        private: &[],
     };
     let error = picoclaw_sandbox::isolate::plan(&request, &picoclaw_sandbox::isolate::LiveHost);
     assert!(matches!(error, Err(PlanError::NoInstance)), "{error:?}");

@@ -10,11 +10,10 @@ use crate::settings::{ProcessEnv, Settings, exposure_warnings, workspace_fault};
 use crate::{app, exit, print, units};
 use anyhow::{Context, Result, bail};
 use picoclaw_policy::{AgentId, Origin};
-use picoclaw_sandbox::CommandError;
 use picoclaw_sandbox::exec::{HiddenTarget, OperatorCommand};
 use picoclaw_sandbox::launch::{Limit, Principal, Status, Streams};
 use picoclaw_sandbox::protect::Report;
-use picoclaw_sandbox::{printable, terminal};
+use picoclaw_sandbox::{CommandError, HostAgents, printable, terminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -93,6 +92,7 @@ fn caged(
         streams: Streams::Own,
         subject: app::subject(loaded, None, Origin::Cli)?,
         tool: "run",
+        agents: HostAgents { ssh: arguments.ssh_agent, gpg: arguments.gpg },
     };
     let mut child = command.start(ledger)?;
     let status = terminal::relay(&mut child.running, &signals, timeout);

@@ -5,6 +5,7 @@ mod crowd;
 mod debug;
 mod everyday;
 mod git_settings;
+mod host_agents;
 mod jobs;
 mod network;
 mod profile;

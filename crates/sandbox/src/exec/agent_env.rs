@@ -62,6 +62,7 @@ impl AgentEnv {
             source: CommandSource::Model,
             protected: instance.covered_from(own),
             host,
+            private: Vec::new(),
         })?;
         let lines = planned.lines();
         tracing::info!(target: "isolation", agent = %own.agent, rules = lines.len(), "linux isolation mount plan");
@@ -119,6 +120,7 @@ impl AgentEnv {
             source: CommandSource::Model,
             protected: protected.clone(),
             host: &host,
+            private: Vec::new(),
         })?;
         let git_config = write_git_config(instance, &host)?;
         // A directory that cannot be read hides the programs of the directories behind it.

@@ -7,6 +7,7 @@ use super::exec_env::log_unenforced;
 use crate::command_error::CommandError;
 use crate::confine::{CageRequest, ChildDir, PlannedCage};
 use crate::file_lock::FileLock;
+use crate::host_agents::HostAgents;
 use crate::instance::Instance;
 use crate::isolate::{
     Backend, CommandSource, HostFiles, LiveHost, MountReason, MountRule, Plan, UserEnvironment,
@@ -54,6 +55,8 @@ pub struct OperatorCommand<'c> {
     pub subject: Subject,
     /// The name of the tool in the record.
     pub tool: &'c str,
+    /// The operator's agents that it may use.
+    pub agents: HostAgents,
 }
 
 /// A file or directory of the host in the home of a child.
@@ -170,7 +173,9 @@ impl OperatorCommand<'_> {
         let program = launch::find_program(name, path, self.from)?;
         let user = UserEnvironment::of(self.instance.home(), &self.principal);
         user.prepare().map_err(|errno| CommandError::unusable(user.path(), errno))?;
-        let isolation = self.isolation_with_home(&user)?;
+        let mut isolation = self.isolation_with_home(&user)?;
+        let lent = self.agents.find(&self.host, &user)?;
+        isolation.expose_paths.extend(lent.exposures);
         let planned = PlannedCage::new(CageRequest {
             isolation: &isolation,
             instance: self.instance,
@@ -179,11 +184,13 @@ impl OperatorCommand<'_> {
             source: CommandSource::Operator { program: &program, arguments: self.shown_arguments() },
             protected: self.instance.covered(),
             host: &self.host,
+            private: lent.private,
         })?;
         for rule in planned.lines() {
             tracing::info!(target: "isolation", rule, "linux isolation mount plan");
         }
-        let prepared = PreparedCommand { program: &program, planned, work_dir: self.dir.resolve(&user) };
+        let (work_dir, variables) = (self.dir.resolve(&user), lent.variables);
+        let prepared = PreparedCommand { program: &program, planned, work_dir, variables };
         // A native cage is attempted without a probe: where it works, the probe would be a second
         // cage.
         let native = Backend::Native.enforced(&isolation).lacks(&isolation.require).is_none();
@@ -228,7 +235,7 @@ impl OperatorCommand<'_> {
         prepared: &PreparedCommand<'_>,
         ledger: &Arc<Ledger>,
     ) -> Result<RunningCommand, CommandError> {
-        let PreparedCommand { program, planned, work_dir } = prepared;
+        let PreparedCommand { program, planned, work_dir, variables } = prepared;
         let confined = planned.build(backend)?;
         let handle = WorkDir::open(work_dir).map_err(|errno| CommandError::unusable(work_dir, errno))?;
         let decided = self.decided(work_dir).enforcing(confined.layers());
@@ -238,7 +245,7 @@ impl OperatorCommand<'_> {
         let started =
             confined.spec(program.to_path_buf(), argv, handle, principal).and_then(|(spec, protected)| {
                 let mut spec = LaunchSpec { streams: self.streams.clone(), ..spec };
-                for (name, value) in self.variables {
+                for (name, value) in variables.iter().chain(self.variables) {
                     environment::set(&mut spec.environment, name, value.clone());
                 }
                 Ok((launch::start(spec)?, protected))
@@ -272,6 +279,8 @@ struct PreparedCommand<'c> {
     program: &'c Path,
     planned: PlannedCage<'c>,
     work_dir: PathBuf,
+    /// Those that name the agents that it may use.
+    variables: Vec<(OsString, OsString)>,
 }
 
 /// Whether a path is the kernel's or the system's, of which a cage has its own selection.

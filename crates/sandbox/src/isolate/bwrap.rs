@@ -115,8 +115,15 @@ impl Arguments {
 
     fn rule(&mut self, rule: &MountRule, tmpfs_bytes: u64) {
         match rule {
-            MountRule::Tmpfs { target } => {
-                self.words(&["--perms", "1777", "--size", &tmpfs_bytes.to_string(), "--tmpfs"]).path(target);
+            MountRule::Tmpfs { target, mode } => {
+                self.words(&[
+                    "--perms",
+                    &format!("{mode:04o}"),
+                    "--size",
+                    &tmpfs_bytes.to_string(),
+                    "--tmpfs",
+                ])
+                .path(target);
             }
             MountRule::Bind { source, target, mode, .. } => {
                 let bind = if *mode == ExposeMode::ReadOnly { "--ro-bind" } else { "--bind" };

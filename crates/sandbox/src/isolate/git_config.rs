@@ -99,6 +99,8 @@ fn passes(section: &str, key: &str, value: &str) -> bool {
     match section {
         // Git runs what follows a `!` in a shell, also within quotes.
         "alias" => !value.contains('!'),
+        // The name of a key, not of a file with one.
+        "user" if key == "signingkey" => !value.contains('/'),
         section if SECTIONS.contains(&section) => true,
         _ => KEYS.contains(&format!("{section}.{key}").as_str()),
     }
@@ -112,6 +114,11 @@ mod tests {
     fn tastes_pass_and_programs_do_not() {
         for (why, text, want) in [
             ("identity", "[user]\n\tname = A B # me\n", "[user]\n\tname = A B # me\n"),
+            (
+                "the name of a key, and a file with one",
+                "[user]\nsigningkey = 0xABCD\nsigningkey = ~/.ssh/id.pub\n",
+                "[user]\n\tsigningkey = 0xABCD\n",
+            ),
             ("an alias", "[alias]\nst = status -sb\n", "[alias]\n\tst = status -sb\n"),
             ("an alias that runs a shell", "[alias]\nx = !rm -rf /\ny = \"!id\"\n", ""),
             ("a helper with credentials", "[credential]\nhelper = store\n", ""),

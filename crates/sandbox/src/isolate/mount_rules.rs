@@ -31,6 +31,8 @@ pub enum MountRule {
     Tmpfs {
         /// Its path in the cage.
         target: PathBuf,
+        /// Its mode.
+        mode: u32,
     },
     /// An empty read-only entry in place of something Protected.
     Hide {
@@ -75,7 +77,7 @@ impl MountRule {
         match self {
             Self::Bind { target, .. }
             | Self::Symlink { target, .. }
-            | Self::Tmpfs { target }
+            | Self::Tmpfs { target, .. }
             | Self::MaskSocket { target }
             | Self::Hide { target, .. } => target,
         }

@@ -26,6 +26,8 @@ pub struct PlanRequest<'r> {
     pub home: &'r Path,
     /// The operator's environment, which may name other toolchain directories.
     pub variables: &'r [(OsString, OsString)],
+    /// Directories that are empty at first, discarded with the child, and open to its user alone.
+    pub private: &'r [PathBuf],
 }
 
 /// The paths of an instance that concern one child.
@@ -140,7 +142,7 @@ impl Plan {
     /// Directories that lie on a tmpfs of the cage: its root, and what is private.
     pub(crate) fn private_dirs(&self) -> Vec<PathBuf> {
         let private = self.mounts.iter().filter_map(|rule| match rule {
-            MountRule::Tmpfs { target } => Some(target.clone()),
+            MountRule::Tmpfs { target, .. } => Some(target.clone()),
             _ => None,
         });
         [PathBuf::from("/"), PathBuf::from("/dev")].into_iter().chain(private).collect()
@@ -241,6 +243,9 @@ pub fn plan(request: &PlanRequest<'_>, host: &dyn HostFiles) -> Result<Plan, Pla
     rules.extend(operator);
     rules.extend(toolchains);
     rules.extend(own);
+    let is_the_hosts = |path: &&PathBuf| exposed.iter().any(|shown| is_beneath(path, shown.target()));
+    let private = request.private.iter().filter(|path| !is_the_hosts(path)).cloned();
+    rules.extend(private.map(|target| MountRule::Tmpfs { target, mode: 0o700 }));
     rules.extend(exposed);
     let mounts = ordered(hide_protected(without_repeats(rules, host), instance)?);
     check_mount_points(&mounts, host)?;
@@ -276,7 +281,7 @@ fn system_rule(path: &Path, reason: MountReason, host: &dyn HostFiles) -> Option
 /// Private temporary directories, and the usual links beneath `/var`. A link could not hold a mount,
 /// so it gives way to a directory where something is shown beneath it.
 fn private_directories(holds_mounts: impl Fn(&Path) -> bool) -> Vec<MountRule> {
-    let tmpfs = |path: &str| MountRule::Tmpfs { target: path.into() };
+    let tmpfs = |path: &str| MountRule::Tmpfs { target: path.into(), mode: 0o1777 };
     let symlink = |path: &str, to: &str| MountRule::Symlink { target: path.into(), to: to.into() };
     let mut rules = vec![tmpfs("/tmp"), tmpfs("/dev/shm")];
     if holds_mounts(Path::new("/var/tmp")) {
@@ -433,8 +438,7 @@ fn hide_protected(mut rules: Vec<MountRule>, instance: &InstancePaths) -> Result
         }
     }
     // In a private directory a child could otherwise make files at the instance's path.
-    let is_private =
-        |rule: &MountRule| matches!(rule, MountRule::Tmpfs { target } if instance.root.starts_with(target));
+    let is_private = |rule: &MountRule| matches!(rule, MountRule::Tmpfs { target, .. } if instance.root.starts_with(target));
     if rules.iter().any(is_private) {
         let (target, kind) = (instance.root.clone(), HostEntryKind::Directory);
         hidden_rules.push(MountRule::Hide { target, kind });

@@ -41,7 +41,7 @@ pub(super) fn rule_line(rule: &MountRule) -> String {
             format!("{mode} {}{from} ({})", escaped(target), reason_text(*reason))
         }
         MountRule::Symlink { target, to } => format!("link {} -> {}", escaped(target), escaped(to)),
-        MountRule::Tmpfs { target } => format!("scratch {}", escaped(target)),
+        MountRule::Tmpfs { target, .. } => format!("scratch {}", escaped(target)),
         MountRule::Hide { target, .. } => format!("hide {}", escaped(target)),
         MountRule::MaskSocket { target } => format!("mask {} (socket of the host)", escaped(target)),
     }

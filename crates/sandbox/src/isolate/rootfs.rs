@@ -103,7 +103,7 @@ impl<'p> RootfsBuilder<'p> {
                 }
                 self.shown.push(target);
             }
-            MountRule::Tmpfs { .. } => self.mount_own(target, 0o1777, NO_SUID | NO_DEVICES)?,
+            MountRule::Tmpfs { mode, .. } => self.mount_own(target, *mode, NO_SUID | NO_DEVICES)?,
             MountRule::Hide { kind: HostEntryKind::Directory, .. } => {
                 self.mount_own(target, 0o755, READ_ONLY | NO_SUID | NO_DEVICES | NO_EXEC)?;
             }

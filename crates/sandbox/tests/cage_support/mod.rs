@@ -105,6 +105,7 @@ impl Instance {
             work_dir: &self.workspace,
             home: &home(),
             variables: &[],
+            private: &[],
         };
         plan(&request, &LiveHost)
     }

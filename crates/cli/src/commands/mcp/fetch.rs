@@ -10,7 +10,7 @@ use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::OperatorCommand;
 use picoclaw_sandbox::fetched::{FetchPlace, FetchStep, PackageCommand};
 use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
-use picoclaw_sandbox::printable_lines;
+use picoclaw_sandbox::{HostAgents, printable_lines};
 use std::ffi::OsString;
 
 /// Prefixes of variables that tell a package manager where its registry is.
@@ -81,6 +81,7 @@ fn run_fetch(step: &FetchStep, place: &FetchPlace<'_>, loaded: &Settings) -> Res
         streams: Streams::Plain { stdin: Stdin::Null, output: Output::Merged },
         subject: app::subject(loaded, None, Origin::Mcp)?,
         tool: "mcp fetch",
+        agents: HostAgents::default(),
     };
     let finished = command.start(app::open_ledger(&instance, &loaded.config)?)?.finish_with_output();
     if finished.status != Status::Exited(0) {

@@ -13,11 +13,10 @@ use picoclaw_agent::mcp::pins::{PinKey, Pins};
 use picoclaw_agent::mcp::wrap::{AllowedRequests, PinningProxy};
 use picoclaw_policy::config::{ExposeMode, Network};
 use picoclaw_policy::{Origin, Subject};
-use picoclaw_sandbox::CommandError;
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::OperatorCommand;
 use picoclaw_sandbox::launch::{Limit, Output, Principal, Status, Stdin, Streams};
-use picoclaw_sandbox::{line_proxy, printable, terminal};
+use picoclaw_sandbox::{CommandError, HostAgents, line_proxy, printable, terminal};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -107,6 +106,7 @@ fn run_server(
         streams: Streams::Plain { stdin: Stdin::Pipe, output: Output::Pipes },
         subject: Subject { session, ..app::subject(loaded, None, Origin::Mcp)? },
         tool: "mcp wrap",
+        agents: HostAgents::default(),
     };
     let signals = terminal::listen().context("could not listen to signals")?;
     let mut child = command.start(ledger)?;

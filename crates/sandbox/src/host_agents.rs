@@ -1,0 +1,160 @@
+//! The operator's ssh-agent and gpg-agent, lent to a command: their sockets and public keys, never private ones.
+
+use crate::confine::{operator_home, runtime_dir};
+use crate::isolate::UserEnvironment;
+use crate::launch::environment::{self, Variables};
+use picoclaw_policy::config::{Expose, ExposeMode};
+use rustix::fs::{CWD, Mode, mkdirat};
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+/// The restricted socket of a gpg-agent: it signs and decrypts, and neither exports nor changes a key.
+const GPG_SOCKET: &str = "S.gpg-agent.extra";
+
+/// Public keys, of which a home of GnuPG has one. The trust in them stays outside: GnuPG fails where it cannot write it.
+const GPG_FILES: [&str; 2] = ["pubring.kbx", "pubring.gpg"];
+
+/// Which agents of the operator a command may use.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HostAgents {
+    /// The ssh-agent that `SSH_AUTH_SOCK` names.
+    pub ssh: bool,
+    /// The gpg-agent, by its restricted socket.
+    pub gpg: bool,
+}
+
+/// Why an agent cannot be lent.
+#[derive(Debug, thiserror::Error)]
+pub enum HostAgentError {
+    /// The variable is not set.
+    #[error("`--ssh-agent`: there is no ssh-agent: `SSH_AUTH_SOCK` is not set")]
+    NoSshAgent,
+    /// No agent answers where the variable says.
+    #[error("`--ssh-agent`: no ssh-agent answers at `SSH_AUTH_SOCK`, `{}`", path.display())]
+    SilentSshAgent {
+        /// The socket.
+        path: PathBuf,
+        /// What connecting to it gave.
+        source: std::io::Error,
+    },
+    /// No agent answers where GnuPG puts its socket.
+    #[error("`--gpg`: no gpg-agent answers at {}", paths(tried))]
+    NoGpgAgent {
+        /// Where it was looked for.
+        tried: Vec<PathBuf>,
+    },
+    /// The home of GnuPG in the cage cannot be made.
+    #[error("`--gpg`: could not make `{}`", path.display())]
+    GpgHome {
+        /// Which directory.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+impl HostAgentError {
+    /// What would help.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::NoSshAgent | Self::SilentSshAgent { .. } => {
+                "`eval \"$(ssh-agent)\"` starts one, `ssh-add` gives it a key"
+            }
+            Self::NoGpgAgent { .. } => {
+                "`gpgconf --launch gpg-agent` starts one; `gpgconf --list-dirs agent-extra-socket` says where its socket is"
+            }
+            Self::GpgHome { .. } => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// What a command needs in order to use the agents.
+#[derive(Debug, Default)]
+pub(crate) struct LentAgents {
+    /// Sockets, known hosts and public keys.
+    pub(crate) exposures: Vec<Expose>,
+    /// Directories that are the command's own.
+    pub(crate) private: Vec<PathBuf>,
+    pub(crate) variables: Vec<(OsString, OsString)>,
+}
+
+impl HostAgents {
+    /// Finds the agents that are asked for, as a command with this user environment will see them.
+    pub(crate) fn find(self, host: &Variables, user: &UserEnvironment) -> Result<LentAgents, HostAgentError> {
+        let mut lent = LentAgents::default();
+        let home = operator_home(host);
+        if self.ssh {
+            lent.add_ssh(host, &home)?;
+        }
+        if self.gpg {
+            lent.add_gpg(host, &home, user)?;
+        }
+        Ok(lent)
+    }
+}
+
+impl LentAgents {
+    fn add_ssh(&mut self, host: &Variables, home: &Path) -> Result<(), HostAgentError> {
+        let socket = environment::get(host, "SSH_AUTH_SOCK").filter(|path| !path.is_empty());
+        let path = PathBuf::from(socket.ok_or(HostAgentError::NoSshAgent)?);
+        UnixStream::connect(&path)
+            .map_err(|source| HostAgentError::SilentSshAgent { path: path.clone(), source })?;
+        let lent = runtime_dir().join("ssh-agent.sock");
+        self.variables.push(("SSH_AUTH_SOCK".into(), lent.clone().into()));
+        self.expose(path, lent, ExposeMode::ReadWrite);
+        // ssh looks for the user's own file in the home that /etc/passwd names, and for these two in any case.
+        let system = PathBuf::from("/etc/ssh/ssh_known_hosts");
+        for (known, at) in
+            [(home.join(".ssh/known_hosts"), "/etc/ssh/ssh_known_hosts2".into()), (system.clone(), system)]
+        {
+            if known.is_file() {
+                self.expose(known, at, ExposeMode::ReadOnly);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_gpg(
+        &mut self,
+        host: &Variables,
+        home: &Path,
+        user: &UserEnvironment,
+    ) -> Result<(), HostAgentError> {
+        let named = environment::get(host, "GNUPGHOME").filter(|path| !path.is_empty()).map(PathBuf::from);
+        let gpg_home = named.clone().unwrap_or_else(|| home.join(".gnupg"));
+        // Where there is a `/run/user/UID`, the agent of the default home has its sockets there.
+        let runtime = runtime_dir().join("gnupg");
+        let mut tried: Vec<_> = named.is_none().then(|| runtime.join(GPG_SOCKET)).into_iter().collect();
+        tried.push(gpg_home.join(GPG_SOCKET));
+        let Some(socket) = tried.iter().find(|path| UnixStream::connect(path).is_ok()).cloned() else {
+            return Err(HostAgentError::NoGpgAgent { tried });
+        };
+        self.expose(socket, runtime.join("S.gpg-agent"), ExposeMode::ReadWrite);
+        let lent_home = user.path().join("home/.gnupg");
+        match mkdirat(CWD, &lent_home, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(HostAgentError::GpgHome { path: lent_home, source: errno.into() }),
+        }
+        for name in GPG_FILES {
+            if gpg_home.join(name).is_file() {
+                self.expose(gpg_home.join(name), lent_home.join(name), ExposeMode::ReadOnly);
+            }
+        }
+        // GnuPG uses directories that are open to their owner alone. Over the command's own home of GnuPG lies an empty
+        // one, so that nothing of yours stays there and none of its keys is replaced.
+        self.private.extend([runtime, lent_home]);
+        Ok(())
+    }
+
+    fn expose(&mut self, source: PathBuf, target: PathBuf, mode: ExposeMode) {
+        self.exposures.push(Expose { source, target, mode });
+    }
+}
+
+fn paths(tried: &[PathBuf]) -> String {
+    let names: Vec<_> = tried.iter().map(|path| format!("`{}`", path.display())).collect();
+    names.join(" or ")
+}
