@@ -290,6 +290,9 @@ pub(crate) struct RunArguments {
     /// Let the command sign and decrypt by your gpg-agent, and read your public keys; private keys stay outside
     #[arg(long)]
     pub(crate) gpg: bool,
+    /// Relay a port of this host's loopback, and no other address, to a port of the cage's
+    #[arg(long, value_name = "HOSTPORT[:CAGEPORT]")]
+    pub(crate) publish: Vec<String>,
     /// Kill the command after this time, such as 30s or 5m
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<String>,

@@ -2,7 +2,7 @@
 
 use crate::host_agents::HostAgentError;
 use crate::isolate::{IsolateError, PlanError, StartError};
-use crate::launch::{LaunchError, ProgramError};
+use crate::launch::{LaunchError, ProgramError, PublishError};
 use crate::ledger::LedgerError;
 use crate::state_dir::StateError;
 use std::io;
@@ -23,6 +23,9 @@ pub enum CommandError {
     /// An agent of the operator's cannot be lent.
     #[error(transparent)]
     Agent(#[from] HostAgentError),
+    /// A port is not published.
+    #[error(transparent)]
+    Publish(#[from] PublishError),
     /// The cage cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),

@@ -67,6 +67,11 @@ impl CageOptions {
         *self.network.get_or_insert(Network::Host) == Network::Host
     }
 
+    /// Whether the network is the host's.
+    pub(crate) fn has_open_network(&self) -> bool {
+        self.network == Some(Network::Host)
+    }
+
     /// `--ro`, `--rw` and `--expose`.
     pub(crate) fn exposures(&self) -> &[Expose] {
         &self.exposures

@@ -11,7 +11,7 @@ use crate::{app, exit, print, units};
 use anyhow::{Context, Result, bail};
 use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::exec::{HiddenTarget, OperatorCommand};
-use picoclaw_sandbox::launch::{Limit, Principal, Status, Streams};
+use picoclaw_sandbox::launch::{Limit, Principal, PublishedPort, Status, Streams};
 use picoclaw_sandbox::protect::Report;
 use picoclaw_sandbox::{CommandError, HostAgents, printable, terminal};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,11 @@ pub(crate) fn run(arguments: &RunArguments, loaded: &Settings, process_env: &Pro
         (None, Some(program)) => suggest_profile(Path::new(program), loaded),
         (None, None) => {}
     }
-    match caged(arguments, &asked, profile.as_ref(), timeout, loaded, process_env) {
+    let ports = match published_ports(&arguments.publish, &asked) {
+        Ok(ports) => ports,
+        Err(why) => return Ok(exit::bad_usage(&why).into()),
+    };
+    match caged(arguments, (&asked, &ports), profile.as_ref(), timeout, loaded, process_env) {
         Ok((status, limit)) => {
             tell(status, limit, timeout);
             Ok(code(status.exit_code()))
@@ -50,7 +54,7 @@ pub(crate) fn run(arguments: &RunArguments, loaded: &Settings, process_env: &Pro
 
 fn caged(
     arguments: &RunArguments,
-    asked: &CageOptions,
+    (asked, ports): (&CageOptions, &[PublishedPort]),
     profile: Option<&AppliedProfile>,
     timeout: Option<Duration>,
     loaded: &Settings,
@@ -93,6 +97,7 @@ fn caged(
         subject: app::subject(loaded, None, Origin::Cli)?,
         tool: "run",
         agents: HostAgents { ssh: arguments.ssh_agent, gpg: arguments.gpg },
+        publish: ports,
     };
     let mut child = command.start(ledger)?;
     let status = terminal::relay(&mut child.running, &signals, timeout);
@@ -111,6 +116,21 @@ fn caged(
         print::note(&format!("hint: `{program}` cannot trace processes in this cage; `--debug` lets it"));
     }
     Ok((status, limit))
+}
+
+/// The ports of `--publish`, for which a network must be closed.
+fn published_ports(texts: &[String], asked: &CageOptions) -> Result<Vec<PublishedPort>> {
+    if !texts.is_empty() && asked.has_open_network() {
+        bail!(
+            "`--publish` is not needed with an open network: the command listens on this host's own loopback"
+        );
+    }
+    let parse = |text: &String| {
+        PublishedPort::parse(text).with_context(|| {
+            format!("`--publish {text}` is not HOSTPORT or HOSTPORT:CAGEPORT; `3000` and `8080:80` are")
+        })
+    };
+    texts.iter().map(parse).collect()
 }
 
 /// The directory that the child may write: never one that holds more than a project.

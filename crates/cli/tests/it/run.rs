@@ -10,6 +10,7 @@ mod jobs;
 mod network;
 mod profile;
 pub(crate) mod pty;
+mod publish;
 mod root;
 mod signals;
 mod status;

@@ -15,8 +15,8 @@ use crate::isolate::{
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
-    self, CancelToken, Finished, LaunchError, LaunchSpec, NetCounters, Principal, Running, Status, Streams,
-    WorkDir,
+    self, CancelToken, ClosedNetwork, Finished, LaunchError, LaunchSpec, ListeningPort, NetCounters,
+    Principal, PublishError, PublishedPort, Running, Status, Streams, WorkDir,
 };
 use crate::ledger::{Entry, Ledger};
 use crate::permit::OutcomeGuard;
@@ -57,6 +57,8 @@ pub struct OperatorCommand<'c> {
     pub tool: &'c str,
     /// The operator's agents that it may use.
     pub agents: HostAgents,
+    /// Ports of the host that lead into its closed network.
+    pub publish: &'c [PublishedPort],
 }
 
 /// A file or directory of the host in the home of a child.
@@ -173,6 +175,7 @@ impl OperatorCommand<'_> {
         let program = launch::find_program(name, path, self.from)?;
         let user = UserEnvironment::of(self.instance.home(), &self.principal);
         user.prepare().map_err(|errno| CommandError::unusable(user.path(), errno))?;
+        let ports = self.publish.iter().map(|port| port.listen()).collect::<Result<Vec<_>, _>>()?;
         let mut isolation = self.isolation_with_home(&user)?;
         let lent = self.agents.find(&self.host, &user)?;
         isolation.expose_paths.extend(lent.exposures);
@@ -190,7 +193,7 @@ impl OperatorCommand<'_> {
             tracing::info!(target: "isolation", rule, "linux isolation mount plan");
         }
         let (work_dir, variables) = (self.dir.resolve(&user), lent.variables);
-        let prepared = PreparedCommand { program: &program, planned, work_dir, variables };
+        let prepared = PreparedCommand { program: &program, planned, work_dir, variables, ports };
         // A native cage is attempted without a probe: where it works, the probe would be a second
         // cage.
         let native = Backend::Native.enforced(&isolation).lacks(&isolation.require).is_none();
@@ -235,7 +238,10 @@ impl OperatorCommand<'_> {
         prepared: &PreparedCommand<'_>,
         ledger: &Arc<Ledger>,
     ) -> Result<RunningCommand, CommandError> {
-        let PreparedCommand { program, planned, work_dir, variables } = prepared;
+        let PreparedCommand { program, planned, work_dir, variables, ports } = prepared;
+        if !ports.is_empty() && *backend != Backend::Native {
+            return Err(PublishError::Backend { backend: backend.name() }.into());
+        }
         let confined = planned.build(backend)?;
         let handle = WorkDir::open(work_dir).map_err(|errno| CommandError::unusable(work_dir, errno))?;
         let decided = self.decided(work_dir).enforcing(confined.layers());
@@ -248,7 +254,15 @@ impl OperatorCommand<'_> {
                 for (name, value) in variables.iter().chain(self.variables) {
                     environment::set(&mut spec.environment, name, value.clone());
                 }
-                Ok((launch::start(spec)?, protected))
+                if ports.is_empty() {
+                    return Ok((launch::start(spec)?, protected));
+                }
+                let failed = |error| LaunchError::step("publish a port", error);
+                let network = ClosedNetwork::new().map_err(failed)?;
+                spec.setup.join_network(&network);
+                let running = launch::start(spec)?;
+                ports.iter().try_for_each(|port| port.relay(&network)).map_err(failed)?;
+                Ok((running, protected))
             });
         match started {
             Ok((running, protected)) => {
@@ -281,6 +295,8 @@ struct PreparedCommand<'c> {
     work_dir: PathBuf,
     /// Those that name the agents that it may use.
     variables: Vec<(OsString, OsString)>,
+    /// Ports of the host that lead to it.
+    ports: Vec<ListeningPort>,
 }
 
 /// Whether a path is the kernel's or the system's, of which a cage has its own selection.

@@ -1,6 +1,7 @@
 //! The working directory and the confinement of a child, as data.
 
 use crate::launch::cgroup::TreeLimits;
+use crate::launch::closed_network::ClosedNetwork;
 use crate::launch::spec::WorkDir;
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
 use picoclaw_sys::linux::{Step, SupervisionMode};
@@ -18,6 +19,8 @@ const SIGNALS_SCOPED: u32 = 6;
 pub struct ChildSetup {
     /// `CLONE_NEW…` flags.
     pub(crate) namespaces: u32,
+    /// The network that the supervisor enters, instead of a new one.
+    pub(crate) network: Option<ClosedNetwork>,
     pub(crate) mode: SupervisionMode,
     /// Steps of the supervisor.
     pub(crate) setup: Vec<Step>,
@@ -49,6 +52,7 @@ impl ChildSetup {
     pub fn unconfined(work_dir: WorkDir) -> Self {
         Self {
             namespaces: 0,
+            network: None,
             mode: SupervisionMode::Descendants,
             setup: Vec::new(),
             command: Vec::new(),
@@ -62,6 +66,19 @@ impl ChildSetup {
             ready_file: None,
             builder: None,
         }
+    }
+
+    /// Whether the child gets a new network namespace from this program.
+    pub(crate) fn has_new_network(&self) -> bool {
+        self.namespaces & libc::CLONE_NEWNET as u32 != 0
+    }
+
+    /// Puts the child into this network instead of one of its own. Its loopback is up already, and the child has no
+    /// capability over it.
+    pub(crate) fn join_network(&mut self, network: &ClosedNetwork) {
+        self.namespaces &= !(libc::CLONE_NEWNET as u32);
+        self.setup.retain(|step| *step != Step::LoopbackUp);
+        self.network = Some(network.clone());
     }
 
     /// Puts the supervisor into a Landlock domain that scopes signals, where this ABI has one. The command's own domain lies

@@ -108,7 +108,7 @@ impl LaunchError {
         Self::Confinement(source.into())
     }
 
-    pub(super) fn step(step: impl Into<String>, source: impl Into<io::Error>) -> Self {
+    pub(crate) fn step(step: impl Into<String>, source: impl Into<io::Error>) -> Self {
         Self::Step { step: step.into(), source: source.into() }
     }
 }

@@ -4,9 +4,10 @@
 //! the command ran. It is then reaped by a background thread.
 
 use crate::launch::harden::is_subreaper;
-use picoclaw_sys::linux::{ChildSpec, Spawned, spawn};
+use picoclaw_sys::linux::{ChildSpec, NetNamespace, Spawned, spawn};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::collections::BTreeSet;
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
@@ -80,6 +81,12 @@ fn spawn_here(spec: &ChildSpec) -> io::Result<Spawned> {
     let spawned = spawn(spec)?;
     supervisors.insert(spawned.pid);
     Ok(spawned)
+}
+
+/// Makes a network by a short-lived child, which is not to be taken for an orphan either.
+pub(super) fn make_network(uid_map: &CStr, gid_map: &CStr) -> io::Result<NetNamespace> {
+    let _supervisors = supervisors();
+    NetNamespace::new(uid_map, gid_map)
 }
 
 /// Takes a supervisor off the list. Called before it is reaped: afterwards its pid may be a new supervisor's.

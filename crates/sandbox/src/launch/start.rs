@@ -107,7 +107,8 @@ fn child_spec(spec: &mut LaunchSpec, streams: &ChildStreams) -> Result<ChildSpec
         Deadline::After(time) => Some(time),
         Deadline::None => None,
     };
-    Ok(ChildSpec { namespaces, mode, is_scoped, setup, command, exec, system_v_limit, deadline })
+    let network = spec.setup.network.as_ref().map(|network| Arc::clone(&network.0));
+    Ok(ChildSpec { namespaces, network, mode, is_scoped, setup, command, exec, system_v_limit, deadline })
 }
 
 /// With a terminal the command gets a process group of its own in the supervisor's session. The group has a parent in its

@@ -1,7 +1,9 @@
 //! The description of one child: what its supervisor does, what the command does before its program, and the program.
 
+use crate::linux::net_namespace::NetNamespace;
 use crate::linux::step::Step;
 use std::ffi::CString;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How a supervisor finds the processes of its tree.
@@ -22,6 +24,8 @@ pub enum SupervisionMode {
 pub struct ChildSpec {
     /// `CLONE_NEW…` flags for the supervisor.
     pub namespaces: u32,
+    /// The network that it enters, instead of a new one.
+    pub network: Option<Arc<NetNamespace>>,
     /// How the supervisor finds its tree.
     pub mode: SupervisionMode,
     /// Whether a setup step puts the supervisor into a Landlock domain of its own that scopes signals: -1 is then every

@@ -86,15 +86,7 @@ impl Report {
     pub(crate) fn read(socket: impl AsFd, descriptor: &mut Option<OwnedFd>) -> Result<Option<Self>> {
         loop {
             let mut bytes = [0; REPORT_LENGTH];
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-            let mut control = RecvAncillaryBuffer::new(&mut space);
-            let mut parts = [IoSliceMut::new(&mut bytes)];
-            let message = recvmsg(&socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)?;
-            let received = control.drain().find_map(|message| match message {
-                RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
-                _ => None,
-            });
-            match (message.bytes, received) {
+            match receive(&socket, &mut bytes)? {
                 (0, _) => return Ok(None),
                 (_, None) => return Self::decode(&bytes).map(Some).ok_or(Errno::PROTO),
                 (_, received) => *descriptor = received,
@@ -103,13 +95,41 @@ impl Report {
     }
 }
 
-/// Sends a descriptor to the reader of reports.
-pub(crate) fn send_descriptor(socket: impl AsFd, descriptor: BorrowedFd<'_>) -> Result<()> {
+/// Receives one message: its length, and the descriptor that it brings.
+fn receive(socket: impl AsFd, bytes: &mut [u8; REPORT_LENGTH]) -> Result<(usize, Option<OwnedFd>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut parts = [IoSliceMut::new(bytes)];
+    let message = recvmsg(socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let received = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+        _ => None,
+    });
+    Ok((message.bytes, received))
+}
+
+/// Receives a descriptor and its number, or the error of a step that failed instead.
+pub(crate) fn receive_descriptor(socket: impl AsFd) -> Result<(OwnedFd, i32)> {
+    let mut bytes = [0; REPORT_LENGTH];
+    match receive(&socket, &mut bytes)? {
+        (_, Some(descriptor)) => {
+            let [a, b, c, d, ..] = bytes;
+            Ok((descriptor, i32::from_ne_bytes([a, b, c, d])))
+        }
+        (_, None) => match Report::decode(&bytes) {
+            Some(Report::SetupFailed(_, errno)) => Err(Errno::from_raw_os_error(errno)),
+            _ => Err(Errno::PIPE),
+        },
+    }
+}
+
+/// Sends a descriptor, with a number, to the reader of reports.
+pub(crate) fn send_descriptor(socket: impl AsFd, descriptor: BorrowedFd<'_>, number: i32) -> Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     let descriptors = [descriptor];
     control.push(SendAncillaryMessage::ScmRights(&descriptors));
-    sendmsg(socket, &[IoSlice::new(&[0])], &mut control, SendFlags::NOSIGNAL).map(drop)
+    sendmsg(socket, &[IoSlice::new(&number.to_ne_bytes())], &mut control, SendFlags::NOSIGNAL).map(drop)
 }
 
 /// What a parent asks of a supervisor.

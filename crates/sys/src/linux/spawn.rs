@@ -4,9 +4,10 @@
 
 use crate::linux::child_spec::{ChildSpec, Exec, SupervisionMode};
 use crate::linux::fd_limit::{close_range, restore_fd_limit, set_close_on_exec};
+use crate::linux::net_namespace::{NetNamespace, reap};
 use crate::linux::process_tree::ProcessTree;
-use crate::linux::raw_syscall::{exit, kill, prefer_short_slices, set_signal_mask, syscall};
-use crate::linux::report::{Report, send_descriptor};
+use crate::linux::raw_syscall::{borrow_fd, exit, kill, prefer_short_slices, set_signal_mask, syscall};
+use crate::linux::report::{Report, receive_descriptor, send_descriptor};
 use crate::linux::scrub_argv::ArgvRegion;
 use crate::linux::step::{SetupState, Step};
 use crate::linux::supervisor::Supervisor;
@@ -18,7 +19,7 @@ use rustix::process::{
 };
 use std::ffi::{CString, c_char, c_int};
 use std::io;
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::ptr;
 
 /// The signal on which a killer kills. It is in the process group of its supervisor, which has this signal blocked.
@@ -57,7 +58,13 @@ pub fn spawn(spec: &ChildSpec) -> io::Result<Spawned> {
     let mask = set_signal_mask(u64::MAX)?;
     let flags = spec.namespaces | (libc::CLONE_PIDFD | libc::SIGCHLD) as u32;
     // SAFETY: the child calls `run_supervisor`, which keeps the rules of this module and does not return.
-    let pid = match unsafe { fork(flags, &mut pidfd) } {
+    let forked = unsafe {
+        match &spec.network {
+            None => fork(flags, &mut pidfd),
+            Some(network) => fork_in(network, flags, &mut pidfd),
+        }
+    };
+    let pid = match forked {
         Ok(0) => {
             drop(ours);
             child.run_supervisor()
@@ -80,6 +87,36 @@ pub(crate) unsafe fn fork(flags: u32, pidfd: &mut c_int) -> Result<i32> {
     // SAFETY: the child has its own copy of the memory and of this stack, and continues here; the kernel writes a pidfd only if
     // the flags ask for one, into a live integer.
     unsafe { syscall!(libc::SYS_clone, flags, 0, ptr::from_mut(pidfd), 0, 0) }.map(|pid| pid as i32)
+}
+
+/// The same, from a process that has entered `network` and exits; the new process is a child of this one.
+///
+/// # Safety
+/// As for [`fork`].
+unsafe fn fork_in(network: &NetNamespace, flags: u32, pidfd: &mut c_int) -> Result<i32> {
+    let (read, write) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+    // A child with CLONE_PARENT has the exit signal of the process that made it.
+    // SAFETY: this child makes system calls and exits; its own child is the caller's.
+    let between = unsafe { fork(libc::SIGCHLD as u32, &mut -1) }?;
+    if between == 0 {
+        let flags = flags | libc::CLONE_PARENT as u32;
+        // SAFETY: as above.
+        let forked = network.enter().and_then(|()| unsafe { fork(flags, pidfd) });
+        match forked {
+            Ok(0) => return Ok(0),
+            Ok(pid) => {
+                let _ = send_descriptor(&write, borrow_fd(*pidfd), pid);
+            }
+            Err(errno) => Report::SetupFailed(0, errno.raw_os_error()).send(&write),
+        }
+        exit(0);
+    }
+    drop(write);
+    let received = receive_descriptor(&read);
+    reap(between);
+    let (fd, pid) = received?;
+    *pidfd = fd.into_raw_fd();
+    Ok(pid)
 }
 
 /// What both new processes need, allocated before the first of them exists.
@@ -186,7 +223,7 @@ impl Child<'_> {
             }
         }
         if let Some(listener) = &state.listener
-            && let Err(errno) = send_descriptor(status, listener.as_fd())
+            && let Err(errno) = send_descriptor(status, listener.as_fd(), 0)
         {
             return Report::CommandFailed(self.spec.command.len(), errno.raw_os_error());
         }

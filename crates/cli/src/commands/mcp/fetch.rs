@@ -82,6 +82,7 @@ fn run_fetch(step: &FetchStep, place: &FetchPlace<'_>, loaded: &Settings) -> Res
         subject: app::subject(loaded, None, Origin::Mcp)?,
         tool: "mcp fetch",
         agents: HostAgents::default(),
+        publish: &[],
     };
     let finished = command.start(app::open_ledger(&instance, &loaded.config)?)?.finish_with_output();
     if finished.status != Status::Exited(0) {

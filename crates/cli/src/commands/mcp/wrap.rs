@@ -107,6 +107,7 @@ fn run_server(
         subject: Subject { session, ..app::subject(loaded, None, Origin::Mcp)? },
         tool: "mcp wrap",
         agents: HostAgents::default(),
+        publish: &[],
     };
     let signals = terminal::listen().context("could not listen to signals")?;
     let mut child = command.start(ledger)?;
