@@ -1,31 +1,54 @@
 //! Background sessions through the registry: who may use them, and what may be typed into them.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops where it cannot go on")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a test makes the world that it looks at"
+)]
 
 use picoclaw_agent::call::{Call, Reply};
 use picoclaw_agent::tools::{Registry, ToolContext, unwatched};
-use picoclaw_policy::config::Config;
+use picoclaw_policy::config::{Config, Network};
 use picoclaw_policy::{AgentId, Origin, Policy, Subject};
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::Instance;
+use picoclaw_sandbox::isolate::{Backend, select_backend};
 use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
 use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 struct Fixture {
     registry: Registry,
     warden: Warden,
-    _dir: tempfile::TempDir,
+    dir: tempfile::TempDir,
 }
 
 impl Fixture {
     fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::with_config(Config::default())
+    }
+
+    /// With cages whose network is closed; nothing where this host gives none.
+    fn caged(why: &str) -> Option<Self> {
         let mut config = Config::default();
+        config.isolation.enabled = true;
+        config.isolation.network = Network::None;
+        if !matches!(select_backend(&config.isolation, OsStr::new("/usr/bin")), Ok(Backend::Native)) {
+            picoclaw_testing::skip!("{why}: this host gives no native cage");
+            return None;
+        }
+        Some(Self::with_config(config))
+    }
+
+    fn with_config(mut config: Config) -> Self {
+        let dir = tempfile::tempdir().unwrap();
         config.tools.exec.guard = picoclaw_policy::config::Guard::Smart;
         let instance = Instance::prepare(&dir.path().join("home"), &config, &[]).unwrap();
         let zones = instance.zones();
@@ -34,11 +57,14 @@ impl Fixture {
         let exec_env = ExecEnv::new(&config, &instance, std::env::vars_os()).unwrap();
         let policy = Policy::compile(&config, zones, Vec::new()).unwrap();
         let warden = Warden::new(policy, files, exec_env, ledger);
-        Self { registry: Registry::new(&config.tools, Redactor::default()), warden, _dir: dir }
+        Self { registry: Registry::new(&config.tools, Redactor::default()), warden, dir }
     }
 
     fn exec(&self, session: &str, arguments: Value) -> Reply {
-        let subject = Subject::root(Origin::Cli, AgentId::main(), session);
+        self.exec_as(Subject::root(Origin::Cli, AgentId::main(), session), arguments)
+    }
+
+    fn exec_as(&self, subject: Subject, arguments: Value) -> Reply {
         let call = Call { tool: "exec".to_owned(), arguments, subject };
         let halt = CancelToken::new();
         let context = ToolContext::new(&self.warden, &call.subject, &halt, &unwatched);
@@ -166,4 +192,64 @@ fn the_end_of_a_session_is_told_with_its_exit_code_and_its_output() {
     assert_eq!(answer["exitCode"], 3, "{answer}");
     let late = fixture.exec("s", json!({"action": "write", "sessionId": id, "data": "x\n"}));
     assert!(!matches!(late, Reply::Done(_)), "{late:?}");
+}
+
+/// Answers on a port of the loopback and on an abstract socket.
+const SERVER: &str = "import socket, threading
+abstract = socket.socket(socket.AF_UNIX)
+abstract.bind('\\0picoclaw-test-session')
+abstract.listen()
+server = socket.create_server(('127.0.0.1', 4713))
+print('ready', flush=True)
+while True:
+    client, _ = server.accept()
+    client.sendall(b'answered')
+    client.close()
+";
+
+/// Says what it reaches of the server, and of the host's port that its argument names.
+const CLIENT: &str = "import socket, sys
+def tried(family, address):
+    try:
+        client = socket.socket(family)
+        client.connect(address)
+        return 'reached'
+    except OSError as why:
+        return 'refused'
+print('server', tried(socket.AF_INET, ('127.0.0.1', 4713)))
+print('host', tried(socket.AF_INET, ('127.0.0.1', int(sys.argv[1]))))
+print('abstract', tried(socket.AF_UNIX, '\\0picoclaw-test-session'))
+";
+
+#[test]
+fn a_background_server_is_reached_by_the_next_command_of_its_session_alone() {
+    if !std::path::Path::new("/usr/bin/python3").exists() {
+        picoclaw_testing::skip!("python3 is not installed");
+        return;
+    }
+    let Some(fixture) = Fixture::caged("a shared loopback") else { return };
+    let workspace = fixture.dir.path().join("home/workspace");
+    std::fs::write(workspace.join("server.py"), SERVER).unwrap();
+    std::fs::write(workspace.join("client.py"), CLIENT).unwrap();
+    let host = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = format!("python3 client.py {}", host.local_addr().unwrap().port());
+    let tried = |subject: Subject| fixture.exec_as(subject, json!({"command": client})).text();
+    let own = || Subject::root(Origin::Cli, AgentId::main(), "a");
+    assert!(tried(own()).contains("server refused"), "the control: there is no server yet");
+    let server = fixture.start("a", "python3 server.py", false);
+    fixture.read_until("a", &server, "ready");
+    let (said, other) = (tried(own()), tried(Subject::root(Origin::Cli, AgentId::main(), "b")));
+    assert!(said.contains("server reached") && said.contains("host refused"), "{said}");
+    assert!(
+        other.contains("server refused") && other.contains("abstract refused"),
+        "another session: {other}"
+    );
+    let child = tried(Subject { depth: 1, ..own() });
+    assert!(child.contains("server refused") && child.contains("abstract refused"), "a subagent: {child}");
+    let second = fixture.start("a", &client, false);
+    fixture.read_until("a", &second, "server reached");
+    let stranger = fixture.start("b", &client, false);
+    fixture.read_until("b", &stranger, "server refused");
+    fixture.exec("a", json!({"action": "kill", "sessionId": server}));
+    assert!(tried(own()).contains("server refused"), "the server is gone");
 }

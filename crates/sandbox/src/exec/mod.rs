@@ -16,7 +16,7 @@ pub use doctor::DoctorMode;
 pub use exec_env::{ExecEnv, ExecEnvError};
 pub use host_fs::HostFs;
 pub use operator_command::{HiddenTarget, HomeMount, OperatorCommand, RunningCommand};
-pub use run::{ExecError, run, start};
+pub use run::{CommandOwner, ExecError, run, start};
 pub use session::{Program, Session};
 
 use crate::act::{Facts, Operands};

@@ -5,8 +5,8 @@ use super::Exec;
 use super::exec_env::ExecEnv;
 use super::session::{Program, Session};
 use crate::launch::{
-    self, Background, CancelToken, Deadline, Finished, LaunchError, LaunchSpec, Output, OutputLimit, Stdin,
-    Streams, WindowSize, WorkDir,
+    self, Background, CancelToken, ClosedNetwork, Deadline, Finished, LaunchError, LaunchSpec, Output,
+    OutputLimit, Stdin, Streams, WindowSize, WorkDir,
 };
 use crate::permit::Permit;
 use crate::protect::{Report, Watch};
@@ -32,11 +32,20 @@ pub enum ExecError {
 /// How much of each output stream a result keeps.
 const OUTPUT_RETAINED: OutputLimit = OutputLimit { head: 16 << 10, tail: 16 << 10 };
 
+/// Whose commands these are, and the network that they share.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandOwner<'o> {
+    /// The agent.
+    pub agent: &'o AgentId,
+    /// The network of the owner's background commands, if there are any and their network is closed.
+    pub network: Option<&'o ClosedNetwork>,
+}
+
 /// Runs a command to its end, to its deadline, or to its cancellation; `watch` sees its output as it
 /// comes. The report is about the protected files of the workspace.
 pub fn run(
     permit: Permit<Exec>,
-    agent: &AgentId,
+    owner: CommandOwner<'_>,
     exec_env: &ExecEnv,
     deadline: Duration,
     cancel: &CancelToken,
@@ -44,8 +53,11 @@ pub fn run(
 ) -> Result<(Finished, Report), ExecError> {
     let (exec, outcome) = permit.spend();
     let (deadline, output_limit) = (Deadline::After(deadline), OUTPUT_RETAINED);
-    let ended = spec(&exec, agent, exec_env).and_then(|(spec, protected)| {
-        let spec = LaunchSpec { deadline, output_limit, ..spec };
+    let ended = spec(&exec, owner.agent, exec_env).and_then(|(spec, protected)| {
+        let mut spec = LaunchSpec { deadline, output_limit, ..spec };
+        if let Some(network) = owner.network.filter(|_| spec.setup.has_new_network()) {
+            spec.setup.join_network(network);
+        }
         Ok((launch::run_with_output(spec, cancel, watch)?, protected))
     });
     match ended {
@@ -61,9 +73,10 @@ pub fn run(
 }
 
 /// Starts a command in the background; the session settles the permit when the command has ended.
+/// Where its network is closed, the owner's later commands share it.
 pub fn start(
     permit: Permit<Exec>,
-    agent: &AgentId,
+    owner: CommandOwner<'_>,
     exec_env: &ExecEnv,
     terminal: Option<WindowSize>,
     lifetime: Duration,
@@ -75,19 +88,35 @@ pub fn start(
     };
     let (deadline, output_limit) = (Deadline::After(lifetime), Background::OUTPUT_LIMIT);
     let program = Program::of(&exec.intent.judgement);
-    let started = spec(&exec, agent, exec_env).and_then(|(spec, protected)| {
+    let started = spec(&exec, owner.agent, exec_env).and_then(|(mut spec, protected)| {
+        let network = if spec.setup.has_new_network() { shared_network(owner) } else { None };
+        if let Some(network) = &network {
+            spec.setup.join_network(network);
+        }
         let background = Background::start(LaunchSpec { streams, deadline, output_limit, ..spec })?;
-        Ok((background, protected))
+        Ok((background, network, protected))
     });
     match started {
-        Ok((background, protected)) => {
-            Ok(Session::new(background, (outcome, protected), exec.intent.command, program))
+        Ok((background, network, protected)) => {
+            let end = (outcome, protected);
+            Ok(Session::new(background, network, end, exec.intent.command, program))
         }
         Err(why) => {
             outcome.settle_as(&why.to_string());
             Err(why)
         }
     }
+}
+
+/// The network of the owner's other background commands, or a new one. Where none can be made, the
+/// command gets one of its own, which holds as much.
+fn shared_network(owner: CommandOwner<'_>) -> Option<ClosedNetwork> {
+    let made = || {
+        ClosedNetwork::new().inspect_err(|why| {
+        tracing::warn!(target: "isolation", error = %why, "Later commands will not reach this one by the loopback");
+    })
+    };
+    owner.network.cloned().or_else(|| made().ok())
 }
 
 fn spec(exec: &Exec, agent: &AgentId, exec_env: &ExecEnv) -> Result<(LaunchSpec, Watch), ExecError> {

@@ -2,7 +2,7 @@
 //!
 //! A session ends with exactly one closing record, also when it is dropped.
 
-use crate::launch::{Background, BackgroundError, State, TruncatedOutput};
+use crate::launch::{Background, BackgroundError, ClosedNetwork, State, TruncatedOutput};
 use crate::permit::OutcomeGuard;
 use crate::protect::Watch;
 use picoclaw_policy::shell::guard::Judgement;
@@ -41,6 +41,8 @@ impl Program {
 #[derive(Debug)]
 pub struct Session {
     background: Background,
+    /// The closed network that it shares with its owner's other commands.
+    network: Option<ClosedNetwork>,
     /// The record of its end, and the watch over protected files.
     end: Mutex<Option<(OutcomeGuard, Watch)>>,
     command: String,
@@ -50,11 +52,17 @@ pub struct Session {
 impl Session {
     pub(super) fn new(
         background: Background,
+        network: Option<ClosedNetwork>,
         end: (OutcomeGuard, Watch),
         command: String,
         program: Program,
     ) -> Self {
-        Self { background, end: Mutex::new(Some(end)), command, program }
+        Self { background, network, end: Mutex::new(Some(end)), command, program }
+    }
+
+    /// The network that its owner's other commands share with it.
+    pub fn network(&self) -> Option<&ClosedNetwork> {
+        self.network.as_ref()
     }
 
     /// The command, as it was written.

@@ -2,7 +2,7 @@
 
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::exec::Session;
-use picoclaw_sandbox::launch::State;
+use picoclaw_sandbox::launch::{ClosedNetwork, State};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -79,6 +79,11 @@ impl Sessions {
             .filter(|(_, owned)| owned.owner == owner)
             .map(|(id, owned)| (id.clone(), owned.clone()))
             .collect()
+    }
+
+    /// The closed network of `subject`'s own sessions, in which its next commands run as well.
+    pub(super) fn network(&self, subject: &Subject) -> Option<ClosedNetwork> {
+        self.of(subject).iter().find_map(|(_, owned)| owned.session.network().cloned())
     }
 
     /// Removes a session.

@@ -11,7 +11,7 @@ use super::render;
 use super::sessions::{MAX_SESSIONS, SESSION_TIMEOUT, Sessions};
 use crate::call::Reply;
 use picoclaw_policy::Subject;
-use picoclaw_sandbox::exec::{self, Exec, ExecError, RunMode};
+use picoclaw_sandbox::exec::{self, CommandOwner, Exec, ExecError, RunMode};
 use picoclaw_sandbox::launch::WindowSize;
 use picoclaw_sandbox::permit::Permit;
 use picoclaw_sandbox::root::RootError;
@@ -64,34 +64,38 @@ impl ExecTool {
         let permit = context.admit(self.name(), sought.with_mode(RunMode { background, timeout }))?;
         Ok(if background {
             let terminal = arguments.flag("pty").unwrap_or(false).then_some(WINDOW_SIZE);
-            start(permit, terminal, &self.sessions, context)
+            self.start(permit, terminal, context)
         } else {
-            run_to_end(permit, timeout, judged, context)
+            self.run_to_end(permit, timeout, judged, context)
         })
     }
-}
 
-fn run_to_end(permit: Permit<Exec>, timeout: Duration, judged: Duration, context: &ToolContext<'_>) -> Reply {
-    let (agent, shop) = (&context.subject.agent, context.warden.exec_env());
-    let left = timeout.saturating_sub(judged);
-    match exec::run(permit, agent, shop, left, context.halt, &|output| (context.watcher)(output)) {
-        Ok((done, report)) => render::finished(&done, timeout, &report),
-        Err(why) => start_failed(&why),
-    }
-}
-
-fn start(
-    permit: Permit<Exec>,
-    terminal: Option<WindowSize>,
-    sessions: &Sessions,
-    context: &ToolContext<'_>,
-) -> Reply {
-    match exec::start(permit, &context.subject.agent, context.warden.exec_env(), terminal, SESSION_TIMEOUT) {
-        Ok(session) => {
-            let id = sessions.add(session, context.subject);
-            Reply::Done(json!({"sessionId": id, "status": "running"}).to_string())
+    fn run_to_end(
+        &self,
+        permit: Permit<Exec>,
+        timeout: Duration,
+        judged: Duration,
+        context: &ToolContext<'_>,
+    ) -> Reply {
+        let network = self.sessions.network(context.subject);
+        let owner = CommandOwner { agent: &context.subject.agent, network: network.as_ref() };
+        let (exec_env, left) = (context.warden.exec_env(), timeout.saturating_sub(judged));
+        match exec::run(permit, owner, exec_env, left, context.halt, &|output| (context.watcher)(output)) {
+            Ok((done, report)) => render::finished(&done, timeout, &report),
+            Err(why) => start_failed(&why),
         }
-        Err(why) => start_failed(&why),
+    }
+
+    fn start(&self, permit: Permit<Exec>, terminal: Option<WindowSize>, context: &ToolContext<'_>) -> Reply {
+        let network = self.sessions.network(context.subject);
+        let owner = CommandOwner { agent: &context.subject.agent, network: network.as_ref() };
+        match exec::start(permit, owner, context.warden.exec_env(), terminal, SESSION_TIMEOUT) {
+            Ok(session) => {
+                let id = self.sessions.add(session, context.subject);
+                Reply::Done(json!({"sessionId": id, "status": "running"}).to_string())
+            }
+            Err(why) => start_failed(&why),
+        }
     }
 }
 
