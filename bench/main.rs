@@ -73,7 +73,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
         ("process", &|table| process::measured(picoclaw, &instance, &lived_in, table)),
         ("agent", &|table| agent::measured(picoclaw, &instance, table)),
         ("cage", &|table| cage::costs(picoclaw, &instance, table)),
-        ("work", &|table| work::measured(picoclaw, &instance, &disk, table)),
+        ("work", &|table| work::measured(picoclaw, &lived_in, &disk, table)),
         ("gateway", &|table| {
             gateway::measured(picoclaw, &BenchInstance::create(&quiet.join("gateway"))?, table)
         }),

@@ -21,8 +21,9 @@ export PICOCLAW_BENCH_PEERS=$PWD/target/peers
 disk=$(mktemp -d "${TMPDIR:-/tmp}/picoclaw-bench-XXXXXX")
 memory=$disk/quiet
 trap 'rm -rf "$disk" "$memory"' EXIT
-if [ -d /dev/shm ] && [ -w /dev/shm ]; then
-  memory=$(mktemp -d /dev/shm/picoclaw-bench-XXXXXX)
+# A workspace cannot lie in /dev, so /dev/shm is no place for an instance.
+if [ -d "${XDG_RUNTIME_DIR:-}" ] && [ -w "$XDG_RUNTIME_DIR" ]; then
+  memory=$(mktemp -d "$XDG_RUNTIME_DIR/picoclaw-bench-XXXXXX")
 else
   mkdir "$memory"
 fi
