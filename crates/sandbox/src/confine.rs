@@ -250,7 +250,7 @@ impl Confined {
 
     /// What is enforced, as the ledger names it.
     pub(crate) fn layers(&self) -> Vec<String> {
-        self.enforced.layers().iter().map(|(_, name, grade)| format!("{name} {grade}")).collect()
+        self.enforced.words().map(|(name, word)| format!("{name} {word}")).to_vec()
     }
 
     /// A child in this confinement, without input and without a deadline, and the watch over the

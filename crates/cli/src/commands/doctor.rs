@@ -167,9 +167,9 @@ fn report(
         .and_then(|(_, exec_env)| exec_env.enforced(&settings.config.default_agent))
         .map(|enforced| {
             enforced
-                .layers()
-                .iter()
-                .map(|(_, name, grade)| ((*name).to_owned(), Value::from(grade.to_string())))
+                .words()
+                .into_iter()
+                .map(|(name, word)| (name.to_owned(), Value::from(word)))
                 .collect::<serde_json::Map<_, _>>()
         });
     let backend =

@@ -119,14 +119,14 @@ impl Container {
 
 #[test]
 fn in_a_container_the_gateway_starts_and_says_what_still_holds() {
-    for (proc, lacks) in [(Proc::Whole, None), (Proc::Masked, Some("processes partial"))] {
+    for (proc, lacks) in [(Proc::Whole, None), (Proc::Masked, Some("processes partly held"))] {
         let instance = TestInstance::with_config(
             r#"{"version": 3, "heartbeat": {"enabled": false}, "isolation": {"enabled": true}}"#,
         );
         let Some(container) = Container::of(&instance, proc) else { return };
         let told = container.run(&instance, &["status"]);
         assert_eq!(told.code, 0, "{told:?}");
-        let is_native = told.stdout.contains("held by native: filesystem full");
+        let is_native = told.stdout.contains("held by native: filesystem held");
         if lacks.is_none() && !is_native {
             picoclaw_testing::skip!("this host has no native cage inside another: {}", told.stdout);
             continue;

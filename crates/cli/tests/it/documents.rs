@@ -312,7 +312,7 @@ impl Session {
         let probe = match what {
             "landlock" => {
                 "export PICOCLAW_HOME=~/.probe PICOCLAW_ISOLATION_ENABLED=false
-                 picoclaw tool exec '{\"command\": \"true\"}' && picoclaw audit tail -n 1 --json | grep -q 'filesystem partial'"
+                 picoclaw tool exec '{\"command\": \"true\"}' && picoclaw audit tail -n 1 --json | grep -q 'filesystem partly held'"
             }
             "cage" => {
                 "export PICOCLAW_HOME=~/.probe PICOCLAW_ISOLATION_ENABLED=true PICOCLAW_ISOLATION_NETWORK=none

@@ -75,7 +75,7 @@ fn a_caged_command_sees_its_workspace_and_little_else() {
     assert!(count < 10, "only its own processes: {pids:?}");
     let records = instance.records();
     let enforced = records.last().unwrap()["enforced"].to_string();
-    assert!(enforced.contains("filesystem full"), "{enforced}");
+    assert!(enforced.contains("filesystem held"), "{enforced}");
 }
 
 #[test]

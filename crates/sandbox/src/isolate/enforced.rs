@@ -43,6 +43,18 @@ impl Enforced {
         ]
     }
 
+    /// Every layer in words: the network is open or closed, the others are held or not.
+    pub fn words(&self) -> [(&'static str, String); 5] {
+        self.layers().map(|(layer, name, grade)| {
+            let word = match (layer, grade) {
+                (Requirement::Network, Grade::Full) => "closed".to_owned(),
+                (Requirement::Network, Grade::None(why)) => format!("open: {why}"),
+                (_, grade) => grade.to_string(),
+            };
+            (name, word)
+        })
+    }
+
     /// The first required layer that is not held in full.
     pub fn lacks(&self, required: &[Requirement]) -> Option<(&'static str, &Grade)> {
         let mut layers = self.layers().into_iter();
@@ -55,19 +67,16 @@ impl Enforced {
 impl fmt::Display for Grade {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Full => f.write_str("full"),
-            Self::Partial(why) => write!(f, "partial: {why}"),
-            Self::None(why) => write!(f, "none: {why}"),
+            Self::Full => f.write_str("held"),
+            Self::Partial(why) => write!(f, "partly held: {why}"),
+            Self::None(why) => write!(f, "not held: {why}"),
         }
     }
 }
 
 impl fmt::Display for Enforced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, (_, name, grade)) in self.layers().into_iter().enumerate() {
-            let gap = if at == 0 { "" } else { "; " };
-            write!(f, "{gap}{name} {grade}")?;
-        }
-        Ok(())
+        let words = self.words().map(|(name, word)| format!("{name} {word}"));
+        f.write_str(&words.join("; "))
     }
 }

@@ -10,8 +10,8 @@ impl Plan {
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.mounts.iter().map(rule_line).collect();
         let network = match self.network {
-            Network::Host => "network host",
-            Network::None => "network none (private loopback)",
+            Network::Host => "network open",
+            Network::None => "network closed (private loopback)",
         };
         lines.push(network.to_owned());
         let limits = self.limits;

@@ -272,9 +272,9 @@ setInterval(() => asked.forEach(one => one.tick()), 1000);
 
 // Posture, agents and jobs.
 const entries = (id, lines, none) => $(id).replaceChildren(...(lines.length ? lines : [el('li', 'soft', none)]));
-const LAYER = /(?:^|; |: )(filesystem|network|processes|syscalls|limits) (full|partial|none)(?:: )?/;
+const LAYER = /(?:^|; |: )(filesystem|network|processes|syscalls|limits) (held|partly held|not held|open|closed|by name)(?:: |(?=;|$))/;
 function held(name, grade, words) {
-  const kind = {full: 'allow', on: 'allow', restricted: 'allow', partial: 'ask', none: 'none'}[grade] || 'deny';
+  const kind = {held: 'allow', closed: 'allow', 'by name': 'allow', on: 'allow', restricted: 'allow', 'partly held': 'ask', 'not held': 'none', open: 'none'}[grade] || 'deny';
   return holding(el('li'), holding(el('div', 'pair'), el('strong', '', name), el('span', 'badge ' + kind, grade)), words && holding(el('div', 'sub'), told('', words)));
 }
 async function posture() {

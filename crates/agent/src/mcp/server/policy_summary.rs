@@ -67,11 +67,7 @@ impl PolicySummary {
 fn enforced_layers(warden: &Warden, subject: &Subject) -> Value {
     let enforced = warden.exec_env().enforced(&subject.agent);
     let layers = enforced.map(|enforced| {
-        enforced
-            .layers()
-            .into_iter()
-            .map(|(_, name, grade)| (name.to_owned(), json!(grade.to_string())))
-            .collect()
+        enforced.words().into_iter().map(|(name, word)| (name.to_owned(), json!(word))).collect()
     });
     Value::Object(layers.unwrap_or_default())
 }

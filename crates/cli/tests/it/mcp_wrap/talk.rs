@@ -128,7 +128,7 @@ fn it_is_in_the_ledger_from_its_start_to_its_end() {
     {
         assert_eq!(decided[member], want, "{decided}");
     }
-    assert!(decided["enforced"].to_string().contains("filesystem full"), "{decided}");
+    assert!(decided["enforced"].to_string().contains("filesystem held"), "{decided}");
     assert_eq!(server.end().0, 4);
     let records = mine();
     assert_eq!(

@@ -170,7 +170,7 @@ fn every_run_is_in_the_ledger_from_its_decision_to_its_end() {
             told == outcome || (outcome.starts_with("not") && told.starts_with(outcome)),
             "{why}: {told}"
         );
-        assert!(decided["enforced"].to_string().contains("filesystem full"), "{why}: {decided}");
+        assert!(decided["enforced"].to_string().contains("filesystem held"), "{why}: {decided}");
     }
 }
 
