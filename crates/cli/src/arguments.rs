@@ -7,6 +7,7 @@ use crate::commands::mcp::McpCommand;
 use crate::commands::profile::ProfileCommand;
 use crate::commands::token::TokenCommand;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use picoclaw_sandbox::isolate::CacheMode;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -290,6 +291,9 @@ pub(crate) struct RunArguments {
     /// Let the command sign and decrypt by your gpg-agent, and read your public keys; private keys stay outside
     #[arg(long)]
     pub(crate) gpg: bool,
+    /// Caches of package managers: the project's own, yours beneath what the run adds, or empty ones
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) cache: CacheArgument,
     /// Relay a port of this host's loopback, and no other address, to a port of the cage's
     #[arg(long, value_name = "HOSTPORT[:CAGEPORT]")]
     pub(crate) publish: Vec<String>,
@@ -299,6 +303,28 @@ pub(crate) struct RunArguments {
     /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// `--cache`.
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+pub(crate) enum CacheArgument {
+    /// Yours are readable; what the run adds is discarded
+    Shared,
+    /// The project's own, kept from run to run
+    #[default]
+    Private,
+    /// Empty, and discarded
+    None,
+}
+
+impl From<CacheArgument> for CacheMode {
+    fn from(argument: CacheArgument) -> Self {
+        match argument {
+            CacheArgument::Shared => Self::Shared,
+            CacheArgument::Private => Self::Private,
+            CacheArgument::None => Self::None,
+        }
+    }
 }
 
 /// The cage of a command, besides its directory.

@@ -26,6 +26,16 @@ pub enum CommandError {
     /// A port is not published.
     #[error(transparent)]
     Publish(#[from] PublishError),
+    /// The backend has no such caches.
+    #[error("`--cache {mode}` needs {needs}: this host gives {backend}")]
+    Cache {
+        /// The mode.
+        mode: &'static str,
+        /// What it takes.
+        needs: &'static str,
+        /// What the host gives.
+        backend: &'static str,
+    },
     /// The cage cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),

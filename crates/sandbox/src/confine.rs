@@ -6,9 +6,9 @@
 use crate::fetched::packages_of;
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{
-    Backend, Cage, CommandSource, Confinement, Enforced, Fence, Grade, HiddenPath, HostEntryKind,
+    Backend, CacheMode, Cage, CommandSource, Confinement, Enforced, Fence, Grade, HiddenPath, HostEntryKind,
     InstancePaths, IsolateError, LiveHost, MountReason, MountRule, Plan, PlanError, PlanRequest,
-    UserEnvironment, WorkspaceMount, cage_variables, cargo_settings, filtered_git_config, plan,
+    UserEnvironment, WorkspaceMount, cache_mounts, cage_variables, cargo_settings, filtered_git_config, plan,
     set_network_variables, toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
@@ -90,6 +90,8 @@ pub(crate) struct CageRequest<'r> {
     pub(crate) host: &'r Variables,
     /// More private directories, besides `/run/user/UID`.
     pub(crate) private: Vec<PathBuf>,
+    /// The caches of package managers.
+    pub(crate) cache: CacheMode,
 }
 
 /// A cage as planned, for any backend.
@@ -116,7 +118,8 @@ const MAX_TEMP_BYTES: usize = 60;
 impl<'r> PlannedCage<'r> {
     /// Plans the cage and its environment from the host's files as they are now.
     pub(crate) fn new(request: CageRequest<'r>) -> Result<Self, PlanError> {
-        let CageRequest { isolation, instance, user, dir, source, protected, host, mut private } = request;
+        let CageRequest { isolation, instance, user, dir, source, protected, host, mut private, cache } =
+            request;
         let work_dir = dir.resolve(user);
         let workspace = dir.workspace();
         let writable = match &workspace {
@@ -157,8 +160,11 @@ impl<'r> PlannedCage<'r> {
             .iter()
             .any(|rule| matches!(rule, MountRule::Tmpfs { target, .. } if *target == runtime_dir));
         let runtime_dir = has_runtime_dir.then_some(runtime_dir);
-        let plan = Arc::new(plan);
         let mut environment = cage_environment(host, user, isolation, &home, writable.as_slice());
+        let closed = view.protected.iter().map(|hidden| hidden.path.as_path()).chain([instance.home()]);
+        let closed: Vec<_> = closed.collect();
+        plan.mounts.extend(cache_mounts(cache, user, &environment, (host, &home), &closed));
+        let plan = Arc::new(plan);
         let is_shown = |path: &Path| path.canonicalize().is_ok_and(|path| plan.shows(&path));
         set_network_variables(&mut environment, host, isolation.network, &is_shown);
         let protection = Protection::of_plan(&plan, &isolation.protect);

@@ -9,7 +9,7 @@ use crate::command_error::CommandError;
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, Settings};
 use crate::fetched::{FetchPlace, PackageCommand};
 use crate::instance::Workspace;
-use crate::isolate::{CommandSource, HiddenPath, IsolateError, UserEnvironment};
+use crate::isolate::{CacheMode, CommandSource, HiddenPath, IsolateError, UserEnvironment};
 use crate::launch::{
     self, CancelToken, Deadline, Finished, LaunchSpec, OutputLimit, Principal, Running, Status, Streams,
     WorkDir, environment,
@@ -143,6 +143,7 @@ impl HelperLauncher {
             protected: self.protected(dir, arguments, &helper.isolation.expose_paths),
             host,
             private: Vec::new(),
+            cache: CacheMode::Private,
         })?;
         for rule in planned.lines() {
             tracing::debug!(target: "isolation", guest = %helper.principal.directory().display(), rule, "linux isolation mount plan");

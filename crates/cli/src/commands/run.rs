@@ -97,6 +97,7 @@ fn caged(
         subject: app::subject(loaded, None, Origin::Cli)?,
         tool: "run",
         agents: HostAgents { ssh: arguments.ssh_agent, gpg: arguments.gpg },
+        cache: arguments.cache.into(),
         publish: ports,
     };
     let mut child = command.start(ledger)?;

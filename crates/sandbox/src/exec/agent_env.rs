@@ -6,7 +6,7 @@ use super::exec_env::ExecEnvError;
 use super::fence_paths;
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage};
 use crate::instance::{Instance, Workspace};
-use crate::isolate::{self, Backend, CommandSource, Enforced, Fence, Grade, UserEnvironment};
+use crate::isolate::{self, Backend, CacheMode, CommandSource, Enforced, Fence, Grade, UserEnvironment};
 use crate::launch::environment::{self, Variables};
 use crate::protect::Protection;
 use crate::state_dir::StateDir;
@@ -63,6 +63,7 @@ impl AgentEnv {
             protected: instance.covered_from(own),
             host,
             private: Vec::new(),
+            cache: CacheMode::Private,
         })?;
         let lines = planned.lines();
         tracing::info!(target: "isolation", agent = %own.agent, rules = lines.len(), "linux isolation mount plan");
@@ -121,6 +122,7 @@ impl AgentEnv {
             protected: protected.clone(),
             host: &host,
             private: Vec::new(),
+            cache: CacheMode::Private,
         })?;
         let git_config = write_git_config(instance, &host)?;
         // A directory that cannot be read hides the programs of the directories behind it.

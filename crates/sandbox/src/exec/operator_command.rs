@@ -10,7 +10,7 @@ use crate::file_lock::FileLock;
 use crate::host_agents::HostAgents;
 use crate::instance::Instance;
 use crate::isolate::{
-    Backend, CommandSource, HostFiles, LiveHost, MountReason, MountRule, Plan, UserEnvironment,
+    Backend, CacheMode, CommandSource, HostFiles, LiveHost, MountReason, MountRule, Plan, UserEnvironment,
     select_backend,
 };
 use crate::launch::environment::{self, Variables};
@@ -57,6 +57,8 @@ pub struct OperatorCommand<'c> {
     pub tool: &'c str,
     /// The operator's agents that it may use.
     pub agents: HostAgents,
+    /// The caches of package managers that it has.
+    pub cache: CacheMode,
     /// Ports of the host that lead into its closed network.
     pub publish: &'c [PublishedPort],
 }
@@ -188,6 +190,7 @@ impl OperatorCommand<'_> {
             protected: self.instance.covered(),
             host: &self.host,
             private: lent.private,
+            cache: self.cache,
         })?;
         for rule in planned.lines() {
             tracing::info!(target: "isolation", rule, "linux isolation mount plan");
@@ -241,6 +244,14 @@ impl OperatorCommand<'_> {
         let PreparedCommand { program, planned, work_dir, variables, ports } = prepared;
         if !ports.is_empty() && *backend != Backend::Native {
             return Err(PublishError::Backend { backend: backend.name() }.into());
+        }
+        let (mode, needs) = match self.cache {
+            CacheMode::Shared if *backend != Backend::Native => ("shared", "a native cage"),
+            CacheMode::None if !backend.has_mounts() => ("none", "a mount namespace"),
+            _ => ("", ""),
+        };
+        if !mode.is_empty() {
+            return Err(CommandError::Cache { mode, needs, backend: backend.name() });
         }
         let confined = planned.build(backend)?;
         let handle = WorkDir::open(work_dir).map_err(|errno| CommandError::unusable(work_dir, errno))?;

@@ -138,6 +138,7 @@ pub(super) fn host_rights(plan: &Plan) -> Vec<(PathBuf, ExposeMode)> {
         MountRule::Bind { source, mode, .. } => Some((source.clone(), *mode)),
         MountRule::Symlink { .. }
         | MountRule::Tmpfs { .. }
+        | MountRule::Overlay { .. }
         | MountRule::Hide { .. }
         | MountRule::MaskSocket { .. } => None,
     });

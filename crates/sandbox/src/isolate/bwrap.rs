@@ -132,6 +132,8 @@ impl Arguments {
             MountRule::Symlink { target, to } => {
                 self.words(&["--symlink"]).path(to).path(target);
             }
+            // Only a native cage gets one.
+            MountRule::Overlay { .. } => {}
             MountRule::Hide { target, kind } => self.hide(target, *kind),
             MountRule::MaskSocket { target } => self.hide(target, HostEntryKind::File),
         }

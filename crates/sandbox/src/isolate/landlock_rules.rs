@@ -24,7 +24,9 @@ pub(super) fn granted_rights(plan: &Plan) -> Vec<(&Path, u64)> {
                 let of_kind = if *kind == HostEntryKind::Directory { u64::MAX } else { access::OF_A_FILE };
                 rights.push((target, HANDLED & of_kind));
             }
-            MountRule::Tmpfs { target, .. } => rights.push((target, HANDLED)),
+            MountRule::Tmpfs { target, .. } | MountRule::Overlay { target, .. } => {
+                rights.push((target, HANDLED))
+            }
             MountRule::Bind { .. }
             | MountRule::Symlink { .. }
             | MountRule::Hide { .. }

@@ -7,6 +7,7 @@
 mod backend;
 mod bwrap;
 mod bwrap_landlock;
+mod caches;
 mod cage;
 mod confinement;
 mod doctor_checks;
@@ -38,6 +39,8 @@ mod toolchain;
 pub use backend::Backend;
 pub use bwrap::{INSTALL_HINTS, bwrap_arguments, find_bwrap};
 pub use bwrap_landlock::enter_landlock_if_asked;
+pub use caches::CacheMode;
+pub(crate) use caches::cache_mounts;
 pub use cage::Cage;
 pub use confinement::Confinement;
 pub use doctor_checks::{CheckResult, Decoys, DoctorCheck, Visibility, hold_memory, run_doctor_checks};

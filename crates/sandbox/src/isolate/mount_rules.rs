@@ -34,6 +34,13 @@ pub enum MountRule {
         /// Its mode.
         mode: u32,
     },
+    /// A directory of the host that the child may change for itself: what it writes is discarded with it.
+    Overlay {
+        /// Its path on the host.
+        lower: PathBuf,
+        /// Its path in the cage.
+        target: PathBuf,
+    },
     /// An empty read-only entry in place of something Protected.
     Hide {
         /// Its path in the cage.
@@ -78,6 +85,7 @@ impl MountRule {
             Self::Bind { target, .. }
             | Self::Symlink { target, .. }
             | Self::Tmpfs { target, .. }
+            | Self::Overlay { target, .. }
             | Self::MaskSocket { target }
             | Self::Hide { target, .. } => target,
         }

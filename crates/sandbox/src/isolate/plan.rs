@@ -387,6 +387,7 @@ fn without_repeats(mut rules: Vec<MountRule>, host: &dyn HostFiles) -> Vec<Mount
             MountRule::Symlink { target: above, to } => target.starts_with(above) && is_shown(to),
             MountRule::Bind { .. }
             | MountRule::Tmpfs { .. }
+            | MountRule::Overlay { .. }
             | MountRule::Hide { .. }
             | MountRule::MaskSocket { .. } => false,
         })

@@ -42,6 +42,9 @@ pub(super) fn rule_line(rule: &MountRule) -> String {
         }
         MountRule::Symlink { target, to } => format!("link {} -> {}", escaped(target), escaped(to)),
         MountRule::Tmpfs { target, .. } => format!("scratch {}", escaped(target)),
+        MountRule::Overlay { lower, target } => {
+            format!("overlay {} <- {}", escaped(target), escaped(lower))
+        }
         MountRule::Hide { target, .. } => format!("hide {}", escaped(target)),
         MountRule::MaskSocket { target } => format!("mask {} (socket of the host)", escaped(target)),
     }

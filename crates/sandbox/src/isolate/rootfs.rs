@@ -13,7 +13,7 @@ use picoclaw_policy::config::ExposeMode;
 use picoclaw_sys::linux::mount::{
     DevIno, NO_DEVICES, NO_EXEC, NO_SUID, PathOwner, READ_ONLY, open_path_without_links,
 };
-use picoclaw_sys::linux::{BindMount, Step};
+use picoclaw_sys::linux::{BindMount, OverlayMount, Step};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
@@ -104,6 +104,7 @@ impl<'p> RootfsBuilder<'p> {
                 self.shown.push(target);
             }
             MountRule::Tmpfs { mode, .. } => self.mount_own(target, *mode, NO_SUID | NO_DEVICES)?,
+            MountRule::Overlay { lower, .. } => self.overlay(lower, target)?,
             MountRule::Hide { kind: HostEntryKind::Directory, .. } => {
                 self.mount_own(target, 0o755, READ_ONLY | NO_SUID | NO_DEVICES | NO_EXEC)?;
             }
@@ -202,6 +203,26 @@ impl<'p> RootfsBuilder<'p> {
         self.steps.push(Step::Directory(source.clone(), mode, PathOwner::Cage));
         self.steps.push(Step::BindTmpfs(source, beneath_root(target)?, attributes, owner));
         self.own.push((target, name));
+        Ok(())
+    }
+
+    /// Mounts a directory of the host beneath a directory of the tmpfs, which takes the changes.
+    fn overlay(&mut self, lower: &Path, target: &'p Path) -> Result<(), IsolateError> {
+        let owner = self.mount_point(target, HostEntryKind::Directory)?;
+        let own = PathBuf::from(format!("overlay-{}", self.shown.len()));
+        let [upper, work] = ["upper", "work"].map(|name| own.join(name));
+        for directory in [&own, &upper, &work] {
+            self.steps.push(Step::Directory(c_string(directory)?, 0o700, PathOwner::Cage));
+        }
+        self.steps.push(Step::Overlay(OverlayMount {
+            lower: c_string(lower)?,
+            expected: dev_ino(lower)?,
+            upper: c_string(&upper)?,
+            work: c_string(&work)?,
+            target: beneath_root(target)?,
+            owner,
+        }));
+        self.shown.push(target);
         Ok(())
     }
 

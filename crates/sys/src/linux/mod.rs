@@ -34,4 +34,4 @@ pub use report::{Report, SupervisorCommand};
 pub use seccomp::{Instruction, SeccompFilter};
 pub use signalfd::{SignalFd, die_by, ignore_signal, is_foreground, stop_self, suspend_job};
 pub use spawn::{KILLER_SIGNAL, Spawned, confine_and_exec, spawn};
-pub use step::{BindMount, Step};
+pub use step::{BindMount, OverlayMount, Step};

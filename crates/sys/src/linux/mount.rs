@@ -12,7 +12,7 @@ use rustix::fs::{
 use rustix::io::{Errno, Result};
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, fsconfig_create,
-    fsconfig_set_string, fsmount, fsopen, move_mount, open_tree, unmount,
+    fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, move_mount, open_tree, unmount,
 };
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -71,6 +71,32 @@ pub(crate) fn new_filesystem(
     }
     fsconfig_create(&context)?;
     let attributes = MountAttrFlags::from_bits_retain(attributes as u32);
+    fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+}
+
+/// Creates an overlay as a detached mount: `lower`, which must be at `expected`, and two directories of `tmpfs`.
+pub(crate) fn overlay(
+    lower: &CStr,
+    expected: DevIno,
+    tmpfs: BorrowedFd<'_>,
+    (upper, work): (&CStr, &CStr),
+) -> Result<OwnedFd> {
+    let lower = open_path_without_links(lower)?;
+    if dev_ino(&lower)? != expected {
+        return Err(Errno::STALE);
+    }
+    let context = fsopen(c"overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    // The kernel looks these paths up when they are given, from the working directory: of kernels that would do so later,
+    // none has `lowerdir+`.
+    rustix::process::fchdir(&lower)?;
+    fsconfig_set_string(&context, c"lowerdir+", c".")?;
+    rustix::process::fchdir(tmpfs)?;
+    fsconfig_set_string(&context, c"upperdir", upper)?;
+    fsconfig_set_string(&context, c"workdir", work)?;
+    // Without privileges, its own attributes have names that every user may set.
+    fsconfig_set_flag(&context, c"userxattr")?;
+    fsconfig_create(&context)?;
+    let attributes = MountAttrFlags::from_bits_retain((NO_SUID | NO_DEVICES) as u32);
     fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 

@@ -66,6 +66,8 @@ pub enum Step {
     Bind(BindMount),
     /// Mounts a directory of the tmpfs, the first path, beneath the new root at the second, with these attributes.
     BindTmpfs(CString, CString, u64, PathOwner),
+    /// Mounts an overlay of a directory of the host and one of the tmpfs.
+    Overlay(OverlayMount),
     /// Mounts a read-only procfs, after setting `kernel.pid_max` to this value.
     Proc(Option<CString>),
     /// Mounts a devpts.
@@ -81,6 +83,23 @@ pub enum Step {
     LandlockAllow(i32, CString, u64),
     /// Drops every capability for good.
     DropCapabilities,
+}
+
+/// A directory of the host that is changed in a directory of the tmpfs instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OverlayMount {
+    /// The directory on the host.
+    pub lower: CString,
+    /// Its device and inode.
+    pub expected: DevIno,
+    /// The directory of the tmpfs that takes the changes.
+    pub upper: CString,
+    /// The directory of the tmpfs that the file system works in.
+    pub work: CString,
+    /// The path beneath the new root.
+    pub target: CString,
+    /// Whose directories lead to the target.
+    pub owner: PathOwner,
 }
 
 /// A path of the host, and where it is mounted.
@@ -185,6 +204,10 @@ impl Step {
             Self::BindTmpfs(from, at, attributes, owner) => {
                 let tree = mount::clone_tree(state.tmpfs()?, from, *attributes, None, Submounts::Without)?;
                 mount::attach(tree, state.new_root()?, at, *owner)
+            }
+            Self::Overlay(OverlayMount { lower, expected, upper, work, target, owner }) => {
+                let overlay = mount::overlay(lower, *expected, state.tmpfs()?, (upper, work))?;
+                mount::attach(overlay, state.new_root()?, target, *owner)
             }
             Self::Proc(pid_max) => mount_proc(state.new_root()?, pid_max.as_deref()),
             Self::Devpts => mount_devpts(state.new_root()?),
@@ -294,6 +317,9 @@ impl fmt::Display for Step {
                 write!(f, "show `{}` at `/{}`", source.to_string_lossy(), target.to_string_lossy())
             }
             Self::BindTmpfs(_, at, ..) => write!(f, "mount a private `/{}`", at.to_string_lossy()),
+            Self::Overlay(OverlayMount { lower, .. }) => {
+                write!(f, "mount an overlay over `{}` (Linux 6.8)", lower.to_string_lossy())
+            }
             Self::Proc(_) => f.write_str("mount `/proc`"),
             Self::Devpts => f.write_str("mount `/dev/pts`"),
             Self::Console(..) => f.write_str("show the terminal as `/dev/console`"),

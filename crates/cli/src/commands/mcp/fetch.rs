@@ -9,6 +9,7 @@ use picoclaw_policy::config::{ExposeMode, IsolationConfig, McpServerConfig, McpT
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::OperatorCommand;
 use picoclaw_sandbox::fetched::{FetchPlace, FetchStep, PackageCommand};
+use picoclaw_sandbox::isolate::CacheMode;
 use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::{HostAgents, printable_lines};
 use std::ffi::OsString;
@@ -82,6 +83,7 @@ fn run_fetch(step: &FetchStep, place: &FetchPlace<'_>, loaded: &Settings) -> Res
         subject: app::subject(loaded, None, Origin::Mcp)?,
         tool: "mcp fetch",
         agents: HostAgents::default(),
+        cache: CacheMode::default(),
         publish: &[],
     };
     let finished = command.start(app::open_ledger(&instance, &loaded.config)?)?.finish_with_output();

@@ -15,6 +15,7 @@ use picoclaw_policy::config::{ExposeMode, Network};
 use picoclaw_policy::{Origin, Subject};
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::OperatorCommand;
+use picoclaw_sandbox::isolate::CacheMode;
 use picoclaw_sandbox::launch::{Limit, Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::{CommandError, HostAgents, line_proxy, printable, terminal};
 use std::ffi::{OsStr, OsString};
@@ -107,6 +108,7 @@ fn run_server(
         subject: Subject { session, ..app::subject(loaded, None, Origin::Mcp)? },
         tool: "mcp wrap",
         agents: HostAgents::default(),
+        cache: CacheMode::default(),
         publish: &[],
     };
     let signals = terminal::listen().context("could not listen to signals")?;
