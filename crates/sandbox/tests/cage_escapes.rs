@@ -12,9 +12,9 @@
 mod cage_support;
 
 use cage_support::{Instance, instance};
-use picoclaw_policy::config::Network;
-use picoclaw_sandbox::isolate::{Backend, Cage, Confinement, Fence, find_bwrap};
-use picoclaw_sandbox::launch::run_to_end;
+use picoclaw_policy::config::{Expose, ExposeMode, Network};
+use picoclaw_sandbox::isolate::{Backend, Cage, Confinement, Fence, MountRule, find_bwrap};
+use picoclaw_sandbox::launch::{ClosedNetwork, run_to_end};
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::os::fd::AsRawFd;
@@ -208,12 +208,19 @@ fn escapes_without_walls(escape: &Escape) -> bool {
     })
 }
 
-fn escapes_from(escape: &Escape, walls: &dyn Fn(&mut Instance) -> Confinement) -> Option<String> {
+fn escapes_from(
+    escape: &Escape,
+    walls: &dyn Fn(&mut Instance) -> Confinement,
+    network: Option<&ClosedNetwork>,
+) -> Option<String> {
     let mut place = instance();
     let walls = walls(&mut place);
     let outside = Outside::of(&place);
     let before = tree(&place);
     let mut spec = place.spec(&escape.script, walls);
+    if let Some(network) = network {
+        spec.setup.join_network(network);
+    }
     spec.environment
         .extend(outside.variables(&place).into_iter().map(|(name, value)| (name.into(), value.into())));
     let finished = run_to_end(spec).expect(&escape.name);
@@ -223,11 +230,16 @@ fn escapes_from(escape: &Escape, walls: &dyn Fn(&mut Instance) -> Confinement) -
 }
 
 fn suite(rung: &str, walls: &dyn Fn(&mut Instance) -> Confinement) {
-    suite_without(rung, &[], walls);
+    suite_without(rung, &[], walls, None);
 }
 
-/// The suite without the escapes of these names.
-fn suite_without(rung: &str, allowed: &[&str], walls: &dyn Fn(&mut Instance) -> Confinement) {
+/// The suite without the escapes of these names, in a network of their own or in one that is shared.
+fn suite_without(
+    rung: &str,
+    allowed: &[&str],
+    walls: &dyn Fn(&mut Instance) -> Confinement,
+    network: Option<&ClosedNetwork>,
+) {
     let mut failures = Vec::new();
     let (mut tried, mut skipped) = (0, 0);
     let all = escapes();
@@ -243,7 +255,7 @@ fn suite_without(rung: &str, allowed: &[&str], walls: &dyn Fn(&mut Instance) -> 
             failures
                 .push(format!("{}: the control run did not succeed, so this proves nothing", escape.name));
         }
-        if let Some(said) = escapes_from(escape, walls) {
+        if let Some(said) = escapes_from(escape, walls, network) {
             failures.push(format!("{}: escaped: {said}", escape.name));
         }
     }
@@ -278,18 +290,51 @@ const DEBUG_CALLS: [&str; 5] =
 
 #[test]
 fn nothing_escapes_where_processes_trace_each_other() {
-    suite_without("native", &DEBUG_CALLS, &|place| {
-        place.isolation.debug = true;
-        place.cage()
-    });
+    suite_without(
+        "native",
+        &DEBUG_CALLS,
+        &|place| {
+            place.isolation.debug = true;
+            place.cage()
+        },
+        None,
+    );
     let Some(program) = find_bwrap(&std::env::var_os("PATH").unwrap_or_default()) else {
         picoclaw_testing::skip!("bubblewrap is not installed");
         return;
     };
-    suite_without("bwrap", &DEBUG_CALLS, &|place| {
+    suite_without(
+        "bwrap",
+        &DEBUG_CALLS,
+        &|place| {
+            place.isolation.debug = true;
+            cage(place, Backend::Bwrap(program.clone()))
+        },
+        None,
+    );
+}
+
+/// What `--debug`, `--tmp`, `--publish`, `--cache shared`, `--ro` and a profile make of a cage, all at once.
+#[test]
+fn nothing_escapes_with_every_flag_that_keeps_the_network_closed() {
+    let network = ClosedNetwork::new().expect("a network");
+    let walls = |place: &mut Instance| {
+        let (cache, login) = (place.base.join("home/.npm/_cacache"), place.base.join("home/.agent"));
+        for directory in [&cache, &login] {
+            std::fs::create_dir_all(directory).expect("a directory");
+            std::fs::write(directory.join("file"), "outside").expect("a file");
+        }
         place.isolation.debug = true;
-        cage(place, Backend::Bwrap(program.clone()))
-    });
+        place.isolation.tmp_mb = Some(64);
+        let user = place.user().path().to_owned();
+        let (target, mode) = (user.join("home/.agent"), ExposeMode::ReadOnly);
+        place.isolation.expose_paths.push(Expose { source: login, target, mode });
+        let mut plan = place.plan().expect("a plan");
+        let target = user.join("home/.npm/_cacache");
+        plan.mounts.push(MountRule::Overlay { lower: cache, target });
+        Confinement::Cage(Arc::new(Cage::new(plan, Backend::Native).expect("a cage")))
+    };
+    suite_without("native", &DEBUG_CALLS, &walls, Some(&network));
 }
 
 #[test]

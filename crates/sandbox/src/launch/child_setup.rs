@@ -75,7 +75,7 @@ impl ChildSetup {
 
     /// Puts the child into this network instead of one of its own. Its loopback is up already, and the child has no
     /// capability over it.
-    pub(crate) fn join_network(&mut self, network: &ClosedNetwork) {
+    pub fn join_network(&mut self, network: &ClosedNetwork) {
         self.namespaces &= !(libc::CLONE_NEWNET as u32);
         self.setup.retain(|step| *step != Step::LoopbackUp);
         self.network = Some(network.clone());
