@@ -4,6 +4,7 @@ use crate::run::is_here;
 use crate::test_instance::TestInstance;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 pub(crate) struct Tmux {
@@ -41,7 +42,10 @@ impl Tmux {
         if !is_here("tmux") {
             return None;
         }
-        let tmux = Self { socket: instance.dir().join("tmux").display().to_string() };
+        // Each server has its own: one that is ending would take the next one's client.
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let name = format!("tmux-{}", STARTED.fetch_add(1, Ordering::Relaxed));
+        let tmux = Self { socket: instance.dir().join(name).display().to_string() };
         let like = instance.command(&[]);
         let mut command = tmux.command(&["-f", "/dev/null", "new-session", "-d", "-x", width, "-y", "50"]);
         command.args(["-c", dir.to_str().unwrap()]);
