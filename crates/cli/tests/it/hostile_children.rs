@@ -9,6 +9,7 @@ mod core_limit;
 mod deadline;
 mod descriptors;
 mod home;
+pub(crate) mod ipc;
 mod memory;
 mod output;
 mod priority;

@@ -81,9 +81,9 @@ pub(super) enum Applies {
     Everywhere,
     /// Children of a picoclaw that root started.
     ToRoot,
-    /// Children with a pid namespace: the native cage and bubblewrap.
+    /// Children with pid and IPC namespaces: the native cage and bubblewrap.
     OwnPids,
-    /// Children without one: the Landlock level and the fence.
+    /// Children without them: the Landlock level and the fence.
     HostPids,
     /// Children without mounts of their own, unless `isolation.unix_sockets` is true.
     WithoutUnixSockets,
@@ -278,6 +278,7 @@ pub(super) fn rules() -> Vec<Rule> {
         "The same for a group of root's. Others may set it: `git init --shared` and `cp -a` do.",
     );
     rules.device_nodes();
+    rules.ipc();
     rules.priorities();
     rules.limits();
     rules.0
@@ -380,6 +381,27 @@ impl Rules {
             #[cfg(target_arch = "x86_64")]
             self.refuse(("mknod", libc::SYS_mknod), &[is_device(1)], Applies::Everywhere, why);
             self.refuse(("mknodat", libc::SYS_mknodat), &[is_device(2)], Applies::Everywhere, why);
+        }
+    }
+
+    fn ipc(&mut self) {
+        let why = "Without an IPC namespace these reach segments, semaphores and queues of the user's other programs, and what a killed program made stays. PostgreSQL and `fakeroot` need them.";
+        for call in calls![
+            SYS_shmget,
+            SYS_shmat,
+            SYS_shmctl,
+            SYS_semget,
+            SYS_semop,
+            SYS_semtimedop,
+            SYS_semctl,
+            SYS_msgget,
+            SYS_msgsnd,
+            SYS_msgrcv,
+            SYS_msgctl,
+            SYS_mq_open,
+            SYS_mq_unlink,
+        ] {
+            self.add(*call, &[], Answer::Missing, Applies::HostPids, why);
         }
     }
 

@@ -3,6 +3,7 @@
 
 Its first argument says in whose place: a command, a hook, an MCP server, a command-line model. Then it answers as they would.
 """
+import ctypes
 import json
 import os
 import resource
@@ -77,6 +78,14 @@ def connect_any(paths):
     return False
 
 
+def attach(segment):
+    """System V memory of another program, by its number."""
+    libc = ctypes.CDLL(None)
+    libc.shmat.restype = ctypes.c_void_p
+    at = libc.shmat(segment, None, 0o10000)
+    return at != ctypes.c_void_p(-1).value and ctypes.string_at(at, 4) == b"MARK"
+
+
 def daemon(seconds):
     nothing = subprocess.DEVNULL
     subprocess.Popen(["sleep", seconds], stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
@@ -97,6 +106,7 @@ def observe(own):
         "signals": kill(own["victim"]),
         "network": connect(TARGETS["port"]),
         "sockets": connect_any(TARGETS["sockets"]),
+        "ipc": attach(TARGETS["segment"]),
         "limits": resource.getrlimit(resource.RLIMIT_NOFILE)[0] != TARGETS["files"],
     }
     if os.path.exists(".envrc"):

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// The layers, by the names that probes give them and those that people read.
-pub(super) const LAYERS: [(&str, &str); 18] = [
+pub(super) const LAYERS: [(&str, &str); 19] = [
     ("files", "file tools"),
     ("guard", "guard"),
     ("hooks", "hooks"),
@@ -20,6 +20,7 @@ pub(super) const LAYERS: [(&str, &str); 18] = [
     ("signals", "signals"),
     ("network", "network"),
     ("sockets", "sockets"),
+    ("ipc", "IPC"),
     ("limits", "limits"),
     ("end", "end"),
 ];

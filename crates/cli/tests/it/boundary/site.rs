@@ -1,6 +1,7 @@
 //! An instance with everything around it that a child could want, and the probe in the child's place.
 
 use crate::gateway::client::eventually;
+use crate::hostile_children::ipc::Segment;
 use crate::test_instance::TestInstance;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -31,6 +32,7 @@ pub(super) struct Site {
     places: BTreeMap<&'static str, Place>,
     listener: TcpListener,
     _sockets: Vec<UnixListener>,
+    segment: Segment,
 }
 
 /// What one probe may try its hand at.
@@ -77,7 +79,7 @@ impl Site {
         let place = |name: &&'static str| (*name, Place::new());
         let places = places.iter().map(place).collect();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut site = Self { instance, places, listener, _sockets: Vec::new() };
+        let mut site = Self { instance, places, listener, _sockets: Vec::new(), segment: Segment::new() };
         site.furnish();
         site._sockets = site.socket_paths().map(|path| UnixListener::bind(path).unwrap()).into();
         site
@@ -106,6 +108,7 @@ impl Site {
             "principals": kept,
             "plant": self.plants(),
             "sockets": self.socket_paths(),
+            "segment": self.segment.id(),
             "port": self.listener.local_addr().unwrap().port(),
             "files": FILES,
             "own": own,

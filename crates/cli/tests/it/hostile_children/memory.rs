@@ -51,7 +51,7 @@ fn memfds_are_held() {
 #[test]
 fn system_v_memory_is_held() {
     let mut faults = Faults::default();
-    for level in [Native, Bwrap, Landlock] {
+    for level in [Native, Bwrap] {
         take(&mut faults, level, &["system_v"], false);
     }
     // Without a cgroup only a process in the IPC namespace can count what no process has attached.
