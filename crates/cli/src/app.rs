@@ -1,6 +1,7 @@
 //! Builds the application from the settings: policy, warden, ledger, tools, models and sessions.
 
 use crate::print;
+use crate::progress::Progress;
 use crate::settings::{ConfigPresence, Settings};
 use anyhow::{Context, Result};
 use picoclaw_agent::executor::ToolExecutor;
@@ -64,6 +65,9 @@ const REFUSED_TOOLS: &str = r#"  // Nothing on this host can hold commands, so t
     }
   },
 "#;
+
+/// What is done before isolation is enabled.
+const TRIAL: &str = "trying whether this host can hold commands";
 
 /// Tools that have write effects.
 const WRITING_TOOLS: &[&str] =
@@ -137,6 +141,7 @@ pub(crate) fn write_default_config(instance: &Instance, settings: &Settings) -> 
     if settings.config_path != instance.home().join("config.json") {
         return Ok(Created::Existing);
     }
+    let _progress = Progress::of(TRIAL);
     // A new configuration enables isolation if this host supports it.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let isolation = IsolationConfig { enabled: true, ..settings.config.isolation.clone() };
@@ -160,6 +165,7 @@ pub(crate) fn write_default_config(instance: &Instance, settings: &Settings) -> 
 
 /// Whether a cage can be had on this host.
 pub(crate) fn can_isolate(isolation: &IsolationConfig) -> bool {
+    let _progress = Progress::of(TRIAL);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let wanted = IsolationConfig { enabled: true, ..isolation.clone() };
     matches!(select_backend(&wanted, &path), Ok(Backend::Native | Backend::Bwrap(_) | Backend::Landlock))

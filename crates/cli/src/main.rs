@@ -8,7 +8,9 @@ mod commands;
 mod exit;
 mod logs;
 mod print;
+mod progress;
 mod settings;
+mod style;
 mod units;
 
 use anyhow::Result;

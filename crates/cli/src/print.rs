@@ -3,6 +3,7 @@
 //!
 //! A closed pipe ends the output without an error.
 
+use crate::progress;
 use picoclaw_sandbox::printable_lines;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -57,5 +58,5 @@ fn ignore_broken_pipe(outcome: io::Result<()>) -> io::Result<()> {
 
 /// Writes a message to standard error. A failed write is ignored.
 pub(crate) fn note(text: &str) {
-    let _unheard = writeln!(io::stderr().lock(), "{text}");
+    let _unheard = writeln!(progress::stderr(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Parses sizes and durations. Ambiguous texts are errors.
+//! Sizes and durations as people write and read them. Ambiguous texts are errors.
 
 use anyhow::{Context, Result, bail};
 use std::time::Duration;
@@ -35,6 +35,14 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration> {
     let time =
         digits.parse::<f64>().ok().and_then(|number| Duration::try_from_secs_f64(number * factor).ok());
     time.filter(|time| !time.is_zero()).with_context(|| format!("`{text}` is not a time; `30s` and `5m` are"))
+}
+
+/// A running time, in whole seconds.
+pub(crate) fn format_seconds(time: Duration) -> String {
+    match time.as_secs() {
+        short @ 0..60 => format!("{short} s"),
+        long => format!("{} min {} s", long / 60, long % 60),
+    }
 }
 
 fn split_unit(text: &str) -> (&str, &str) {

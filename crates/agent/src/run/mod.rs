@@ -29,5 +29,5 @@ pub use prompt::PromptSources;
 pub use runner::{Runner, RunnerError};
 pub use steering::{QueueFull, Steering};
 pub(crate) use subagent_slots::SubagentSlot;
-pub use summarize::Summarized;
+pub use summarize::{Summarized, SummaryReason};
 pub use turn::{Turn, TurnError, TurnOutcome};

@@ -1,4 +1,4 @@
-//! Replaces the oldest messages of a session by a summary, after a turn.
+//! Replaces the oldest messages of a session by a summary.
 //!
 //! The session is locked only to read it and to set the summary: a turn that begins meanwhile does not wait for the model.
 
@@ -38,13 +38,13 @@ impl Sink for NullSink {
     fn text(&mut self, _piece: &str) {}
 }
 
-/// When a session is summarized.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum When {
-    /// If it has grown too long.
-    TooLong,
-    /// In any case.
-    Now,
+/// Why a session is summarized.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SummaryReason {
+    /// A turn has ended: only a session that has grown too long is summarized.
+    Length,
+    /// A person asked for it: all but the newest messages are.
+    Request,
 }
 
 /// The result of summarizing a session.
@@ -57,32 +57,18 @@ pub enum Summarized {
 }
 
 impl Runner {
-    /// Summarizes the oldest messages of a session, if it has grown too long. Called after a turn, when its answer has been
-    /// given. A raised halt ends it, and nothing is lost.
+    /// Summarizes the oldest messages of a session. A raised halt ends it, and nothing is lost.
     pub async fn summarize(
         &self,
         subject: &Subject,
         model: Option<&str>,
+        reason: SummaryReason,
         halt: &CancelToken,
     ) -> Result<Summarized, TurnError> {
         tokio::select! {
             biased;
             () = halt.cancelled() => Ok(Summarized::Nothing),
-            summarized = self.summarize_inner(subject, model, When::TooLong) => summarized,
-        }
-    }
-
-    /// Summarizes all but the newest messages of a session, because a person wants it.
-    pub async fn compact(
-        &self,
-        subject: &Subject,
-        model: Option<&str>,
-        halt: &CancelToken,
-    ) -> Result<Summarized, TurnError> {
-        tokio::select! {
-            biased;
-            () = halt.cancelled() => Ok(Summarized::Nothing),
-            summarized = self.summarize_inner(subject, model, When::Now) => summarized,
+            summarized = self.summarize_inner(subject, model, reason) => summarized,
         }
     }
 
@@ -90,7 +76,7 @@ impl Runner {
         &self,
         subject: &Subject,
         model: Option<&str>,
-        when: When,
+        reason: SummaryReason,
     ) -> Result<Summarized, TurnError> {
         let chain = self.models.chain(&subject.agent, model)?;
         if chain.kind() == ProviderKind::Direct {
@@ -102,7 +88,9 @@ impl Runner {
             Ok((session.take_history(), session.summary().to_owned()))
         });
         let (history, before) = read.await?;
-        let Some(count) = self.messages_to_summarize(&history, when) else { return Ok(Summarized::Nothing) };
+        let Some(count) = self.messages_to_summarize(&history, reason) else {
+            return Ok(Summarized::Nothing);
+        };
         let first = history[count].line;
         let old: Vec<Message> = history.into_iter().take(count).map(|stored| stored.message).collect();
         let summary =
@@ -124,12 +112,12 @@ impl Runner {
     }
 
     /// How many of the oldest messages are to be summarized; `None` while the session is short enough.
-    fn messages_to_summarize(&self, history: &[StoredMessage], when: When) -> Option<usize> {
+    fn messages_to_summarize(&self, history: &[StoredMessage], reason: SummaryReason) -> Option<usize> {
         let turns = &self.config.turns;
         let tokens: u64 = history.iter().map(|stored| token_estimate::of_message(&stored.message)).sum();
         let limit = turns.context_window.saturating_mul(turns.summarize_token_percent) / 100;
         let is_short = history.len() as u64 <= turns.summarize_message_threshold && tokens <= limit;
-        if is_short && when == When::TooLong {
+        if is_short && reason == SummaryReason::Length {
             return None;
         }
         let messages: Vec<Message> = history.iter().map(|stored| stored.message.clone()).collect();

@@ -2,7 +2,7 @@
 
 use crate::fixture::{Act, Fixture, call, run, say, subject};
 use picoclaw_agent::providers::{ErrorClass, ProviderKind};
-use picoclaw_agent::run::Summarized;
+use picoclaw_agent::run::{Summarized, SummaryReason};
 
 /// Twelve turns, and then these.
 fn fixture(after: Vec<Act>) -> Fixture {
@@ -16,7 +16,7 @@ fn fixture(after: Vec<Act>) -> Fixture {
 }
 
 fn tidy(fixture: &Fixture) -> Summarized {
-    run(fixture.runner.summarize(&subject("main", "s"), None, &fixture.halt)).unwrap()
+    run(fixture.runner.summarize(&subject("main", "s"), None, SummaryReason::Length, &fixture.halt)).unwrap()
 }
 
 #[test]

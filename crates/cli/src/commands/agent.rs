@@ -18,7 +18,6 @@ mod screen;
 mod slash_actions;
 mod slash_parse;
 mod spent;
-mod style;
 mod subagents;
 mod trace;
 mod turn_view;

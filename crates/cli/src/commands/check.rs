@@ -2,6 +2,7 @@
 
 use crate::arguments::{CheckAction, CheckArguments};
 use crate::exit::{self, Exit};
+use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::{app, print};
 use anyhow::Result;
@@ -24,6 +25,7 @@ pub(crate) fn run(arguments: &CheckArguments, settings: &Settings) -> Result<Exi
         let cwd = arguments.cwd.as_deref().unwrap_or(Path::new(""));
         evaluate(&core.warden, &subject, action, &arguments.subject, cwd)
     };
+    let progress = Progress::of("checking");
     let findings = match arguments.action {
         CheckAction::Exec => ask(Action::Exec)?,
         CheckAction::Read => ask(Action::Read)?,
@@ -33,6 +35,7 @@ pub(crate) fn run(arguments: &CheckArguments, settings: &Settings) -> Result<Exi
             evaluate_address(&core.warden, &subject, &arguments.subject, &outbound)
         }
     };
+    drop(progress);
     let shown = if arguments.json { findings.to_json()?.to_string() } else { findings.to_words() };
     print::line(&shown)?;
     Ok(match findings.verdict {

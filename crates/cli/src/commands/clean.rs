@@ -6,6 +6,7 @@ use crate::arguments::CleanArguments;
 use crate::commands::mcp::recorded;
 use crate::exit::Exit;
 use crate::print;
+use crate::progress::Progress;
 use crate::settings::Settings;
 use anyhow::Result;
 use picoclaw_sandbox::instance::Instance;
@@ -36,6 +37,7 @@ pub(crate) fn run(arguments: &CleanArguments, loaded: &Settings) -> Result<Exit>
         print::note(&format!("there is no instance in `{}`", loaded.home.display()));
         return Ok(Exit::Done);
     }
+    let progress = Progress::of("measuring user environments");
     let envs = ProjectEnvs::open(&loaded.home)?;
     let found = envs.list()?;
     let is_unknown = |named: &&PathBuf| !found.iter().any(|env| is_named(env, named));
@@ -50,9 +52,11 @@ pub(crate) fn run(arguments: &CleanArguments, loaded: &Settings) -> Result<Exit>
         items.push(Item { env, action });
     }
     let stale = stale_files(&loaded.home)?;
+    drop(progress);
     let mut freed =
         items.iter().filter(|item| item.action == Action::Remove).map(|item| item.env.bytes).sum();
     if !arguments.dry_run && (!stale.is_empty() || items.iter().any(|item| item.action == Action::Remove)) {
+        let _progress = Progress::of("removing");
         let intent = intent(&items, &stale);
         freed = recorded(loaded, "clean", &intent, || remove(&mut items, &envs, &loaded.home))??;
     }

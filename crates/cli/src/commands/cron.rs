@@ -4,6 +4,7 @@
 
 use crate::app::{self, AgentServices};
 use crate::exit::{self, Exit};
+use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::{print, units};
 use anyhow::{Context, Result, ensure};
@@ -238,6 +239,7 @@ fn run_job(store: &Store, id: &str, settings: &Settings) -> Result<Result<JobRes
         if is_first { SignalAction::Continue } else { SignalAction::Die }
     })
     .context("could not listen for signals")?;
+    let _progress = Progress::of("running the job");
     let AgentServices { executor, runner, .. } = app::services(settings)?;
     let jobs = JobExecutor::new(runner.clone(), &executor, &settings.config, Arc::new(|_, _| {}));
     let runtime = app::runtime()?;

@@ -4,6 +4,7 @@
 
 use crate::arguments::DoctorArguments;
 use crate::exit::Exit;
+use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::{app, print};
 use anyhow::Result;
@@ -35,6 +36,7 @@ const TRIAL_MEMORY_MB: u64 = 256;
 pub(crate) fn run(arguments: &DoctorArguments, settings: &Settings) -> Result<Exit> {
     let instance = app::open_instance(settings)?;
     let path = std::env::var_os("PATH").unwrap_or_default();
+    let progress = Progress::of("trying in a cage what a child can do");
     let probed = probe(&path);
     let mut host: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     host.push((DECOY_VARIABLE.into(), "decoy".into()));
@@ -49,6 +51,7 @@ pub(crate) fn run(arguments: &DoctorArguments, settings: &Settings) -> Result<Ex
         }
         Err(why) => (Err(why.to_string()), true),
     };
+    drop(progress);
     let report = report(&probed, &findings, settings, &instance);
     print::line(&if arguments.json { serde_json::to_string_pretty(&report)? } else { report_text(&report) })?;
     Ok(if broken { Exit::Refused } else { Exit::Done })

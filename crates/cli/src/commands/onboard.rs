@@ -6,6 +6,7 @@ mod choice;
 use crate::arguments::{AgentArguments, OnboardArguments};
 use crate::commands::agent::{self, Frontend};
 use crate::exit::{self, Exit};
+use crate::progress::Progress;
 use crate::settings::{ProcessEnv, Request, Settings, add_model, load};
 use crate::{app, print};
 use anyhow::{Context, Result};
@@ -110,7 +111,9 @@ pub(crate) fn run(
 /// Lets a person choose until a model answers; `None` is no model.
 fn ask(config: &Config, process_env: &ProcessEnv) -> Result<Option<ModelConfig>> {
     print::line("\nlooking for keys in the environment and for model servers on this machine")?;
+    let progress = Progress::of("looking");
     let servers = app::runtime()?.block_on(providers::local_servers());
+    drop(progress);
     let offers = choice::offers(process_env, servers)?;
     loop {
         let model = match choice::ask(&offers)? {
@@ -133,7 +136,10 @@ fn is_usable(config: &Config, model: &ModelConfig) -> Result<bool> {
     alone.agents.iter_mut().for_each(|agent| agent.model = None);
     alone.secrets.extend(model.api_keys.iter().map(|key| key.reveal().to_owned()));
     let began = Instant::now();
-    match app::runtime()?.block_on(answer(&alone)) {
+    let progress = Progress::of("waiting for an answer");
+    let answered = app::runtime()?.block_on(answer(&alone));
+    drop(progress);
+    match answered {
         Ok(()) => {
             print::line(&format!("{} answers, in {:.1} s", model.name, began.elapsed().as_secs_f64()))?;
             Ok(true)

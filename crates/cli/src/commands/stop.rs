@@ -7,6 +7,7 @@ use crate::commands::cron::CronCommand;
 use crate::commands::mcp::McpCommand;
 use crate::exit::Exit;
 use crate::print;
+use crate::progress::Progress;
 use crate::settings::Settings;
 use anyhow::Result;
 use picoclaw_sandbox::instance::Instance;
@@ -51,7 +52,10 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit> {
     let mut exit = Exit::Done;
     for (process, told) in processes.into_iter().zip(told) {
         let (who, pid) = (process.role.as_str(), process.pid);
-        match told.map_or_else(|cannot| cannot, |()| process.wait_or_kill(deadline)) {
+        let progress = Progress::of(&format!("waiting for {who} (PID: {pid}) to end"));
+        let stopped = told.map_or_else(|cannot| cannot, |()| process.wait_or_kill(deadline));
+        drop(progress);
+        match stopped {
             Stopped::Ended => print::line(&format!("✓ Stopped {who} (PID: {pid})"))?,
             Stopped::Killed => {
                 print::line(&format!("✓ Killed {who} (PID: {pid}), which did not end by itself"))?

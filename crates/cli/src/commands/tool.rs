@@ -3,6 +3,7 @@
 
 use crate::arguments::ToolArguments;
 use crate::exit::{self, Exit};
+use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::{app, print};
 use anyhow::{Context, Result, bail};
@@ -35,6 +36,7 @@ pub(crate) fn run(arguments: &ToolArguments, settings: &Settings) -> Result<Exit
         Ok(call) => call,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
+    let progress = Progress::of(&format!("running {}", printable(&call.tool)));
     let core = app::core(settings)?;
     let is_meant = |server: &str| can_be_of(server, &call.tool);
     let (reply, known) = if app::has_mcp_servers(settings, is_meant) || settings.config.hooks.is_any_enabled()
@@ -47,6 +49,7 @@ pub(crate) fn run(arguments: &ToolArguments, settings: &Settings) -> Result<Exit
         let visit = ToolContext::new(&core.warden, &call.subject, &halt, &unwatched);
         (core.registry.run_unattended(&call, &visit), core.registry)
     };
+    drop(progress);
     if !known.knows(&call.tool) {
         // The call was judged and recorded like any other; here it is a misspelled name.
         let names: Vec<_> = known.tools().map(|tool| tool.name()).collect();
@@ -106,14 +109,12 @@ fn print_all_tools(arguments: &ToolArguments, settings: &Settings) -> Result<Exi
         Ok(subject) => subject,
         Err(why) => return Ok(exit::bad_usage(&why)),
     };
+    let progress = Progress::of("connecting to MCP servers");
     let core = app::core(settings)?;
-    app::with_mcp_servers(
-        settings,
-        core,
-        &subject,
-        |_| true,
-        async |executor| print_tools(&executor.registry(), arguments, settings),
-    )?
+    let registry =
+        app::with_mcp_servers(settings, core, &subject, |_| true, async |executor| executor.registry())?;
+    drop(progress);
+    print_tools(&registry, arguments, settings)
 }
 
 fn parse_call(arguments: &ToolArguments, settings: &Settings) -> Result<Call> {

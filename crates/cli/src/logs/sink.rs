@@ -2,6 +2,7 @@
 
 use super::level::LineSink;
 use super::settings::{LogError, LogSettings};
+use crate::progress;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -12,7 +13,7 @@ pub(super) fn open(settings: &LogSettings) -> Result<BoxMakeWriter, LogError> {
     let Some(path) = &settings.file else {
         return Ok(match settings.line_sink.clone() {
             Some(sink) => BoxMakeWriter::new(move || LineWriter(sink.clone())),
-            None => BoxMakeWriter::new(io::stderr),
+            None => BoxMakeWriter::new(progress::stderr),
         });
     };
     let failed = |source| LogError::File { path: path.clone(), source };

@@ -39,6 +39,7 @@ mod migrate;
 mod model_server;
 mod oci;
 mod presence;
+mod progress;
 mod run;
 mod sessions;
 mod test_instance;

@@ -14,6 +14,8 @@ pub(crate) enum Said {
     Call(&'static str, &'static str),
     /// This status, with a message and more headers.
     Fails(u16, &'static str, &'static str),
+    /// No answer, on a connection that stays open.
+    Nothing,
 }
 
 /// The server; it lives as long as the test.
@@ -91,6 +93,10 @@ fn serve(
         *given += 1;
         said
     };
+    if let Said::Nothing = said {
+        let _closed = reader.read(&mut [0]);
+        return None;
+    }
     if let Said::Fails(status, message, headers) = said {
         return send(
             stream,
@@ -109,7 +115,7 @@ fn serve(
         Said::Text(text) => json!({"content": text}),
         Said::Call(name, arguments) => json!({"tool_calls": [{"index": 0, "id": "call_1", "type": "function",
             "function": {"name": name, "arguments": arguments}}]}),
-        Said::Fails(..) => return None,
+        Said::Fails(..) | Said::Nothing => return None,
     };
     let usage = json!({"prompt_tokens": 1200, "completion_tokens": 34});
     if body["stream"] == true {

@@ -82,6 +82,11 @@ impl Tmux {
         String::from_utf8(shown.stdout).unwrap().trim_end().to_owned()
     }
 
+    /// The same with the sequences that colour it.
+    pub(crate) fn colours(&self) -> String {
+        String::from_utf8(self.command(&["capture-pane", "-e", "-p"]).output().unwrap().stdout).unwrap()
+    }
+
     /// Waits until the screen ends as it should.
     pub(crate) fn shows(&self, why: &str, end: &str) {
         self.wait(why, end, |screen| screen.ends_with(end.trim_end()));

@@ -9,7 +9,7 @@ use crate::gateway::request;
 use crate::gateway::response::{self, HttpResponse};
 use crate::gateway::server::Gateway;
 use crate::gateway::services::Services;
-use crate::run::{Event, Steering, Turn, TurnError, TurnOutcome};
+use crate::run::{Event, Steering, SummaryReason, Turn, TurnError, TurnOutcome};
 use crate::tokens::Scope;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
@@ -189,7 +189,9 @@ async fn run(task: TurnTask) {
     drop(output);
     if is_persistent && is_answered {
         // A client that disconnects after the answer does not cancel this.
-        if let Err(why) = services.runner.summarize(&subject, None, &CancelToken::new()).await {
+        if let Err(why) =
+            services.runner.summarize(&subject, None, SummaryReason::Length, &CancelToken::new()).await
+        {
             tracing::warn!(target: "session", "The session was not summarised: {why}");
         }
     }

@@ -1,6 +1,6 @@
 //! The approval prompt at the terminal: the exact action, in full, and the reason for asking.
 
-use super::style::{Mark, Style, Tone};
+use crate::style::{Mark, Style, Tone};
 use picoclaw_agent::question;
 use picoclaw_agent::run::Ask;
 use picoclaw_sandbox::permit::{Answer, Approval};
@@ -70,8 +70,8 @@ pub(super) fn send_answer(ask: Ask, answer: Answer) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::style::Liveness;
     use super::*;
+    use crate::style::Liveness;
     use picoclaw_policy::{Code, Grant, Layer, Question, Refusal, Zone};
     use picoclaw_sandbox::act::Act;
 

@@ -5,10 +5,10 @@
 use super::interrupt::Interrupt;
 use super::one_shot;
 use super::screen::Screen;
-use super::style::{Liveness, Style};
 use crate::arguments::AgentArguments;
 use crate::logs::LogProfile;
 use crate::settings::ProcessEnv;
+use crate::style::{Liveness, Style};
 use anyhow::{Result, ensure};
 use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::isatty;

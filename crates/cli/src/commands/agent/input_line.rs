@@ -1,7 +1,7 @@
 //! A line of input that is edited key by key. It contains no control characters.
 
 use super::key_decoder::Key;
-use super::style::Style;
+use crate::style::Style;
 use picoclaw_sandbox::printable;
 use unicode_width::UnicodeWidthChar;
 
@@ -67,8 +67,8 @@ impl InputLine {
 
 #[cfg(test)]
 mod tests {
-    use super::super::style::Liveness;
     use super::*;
+    use crate::style::Liveness;
 
     #[test]
     fn keys_change_the_line_as_they_do_in_a_shell() {

@@ -11,7 +11,6 @@ use super::screen::{AnswerText, Screen};
 use super::slash_actions::{self, AfterCommand};
 use super::slash_parse::Slash;
 use super::spent::Spent;
-use super::style::{Mark, Tone};
 use super::trace::Quote;
 use super::turn_view::TurnView;
 use super::{failure_text, model_error};
@@ -19,10 +18,12 @@ use crate::app::{self, AgentServices, DIRECT_PROVIDER};
 use crate::arguments::{AgentArguments, Arguments, Command};
 use crate::commands;
 use crate::exit::{self, Exit};
+use crate::progress::Progress;
 use crate::settings::{ProcessEnv, Settings};
+use crate::style::{Mark, Tone};
 use anyhow::{Context, Result};
 use clap::Parser;
-use picoclaw_agent::run::{Steering, Turn, TurnError, TurnOutcome};
+use picoclaw_agent::run::{Steering, SummaryReason, Turn, TurnError, TurnOutcome};
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::{Redactor, printable, printable_lines};
@@ -101,7 +102,7 @@ pub(super) fn run(
         }
         match Slash::parse(&line) {
             Some(slash) => {
-                if slash_actions::execute(&mut session, slash, &runtime) == AfterCommand::Leave {
+                if slash_actions::execute(&mut session, slash, &runtime, stop) == AfterCommand::Leave {
                     break;
                 }
             }
@@ -272,10 +273,10 @@ impl Session<'_> {
         let ended = match ended {
             Ok(ending) => {
                 view.end(&ending.answer);
-                let runner = &self.services.runner;
-                self.screen.status("saving the session; Ctrl-C skips it");
-                let tidied = runner.summarize(&self.subject, self.model.as_deref(), halt).await;
-                self.screen.clear_status();
+                let progress = Progress::of("saving the session; Ctrl-C skips it");
+                let (runner, model) = (&self.services.runner, self.model.as_deref());
+                let tidied = runner.summarize(&self.subject, model, SummaryReason::Length, halt).await;
+                drop(progress);
                 if let Err(why) = tidied {
                     tracing::warn!(target: "session", "The session was not summarised: {why}");
                 }

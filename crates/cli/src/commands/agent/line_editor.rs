@@ -1,7 +1,7 @@
 //! The line editor: history, completion of commands, multi-line input.
 
 use super::slash_parse;
-use super::style::{Liveness, Style};
+use crate::style::{Liveness, Style};
 use rustyline::completion::{Completer, Pair};
 use rustyline::config::Configurer;
 use rustyline::error::ReadlineError;

@@ -6,17 +6,21 @@ use super::approval_prompt;
 use super::frontend::Frontend;
 use super::sanitize_stream::sanitize;
 use super::screen::Screen;
-use super::style::{Liveness, Style, Tone, size};
 use super::subagents::{SubagentOutput, Subagents};
-use super::trace::{CallTrace, Quote, format_seconds};
+use super::trace::{CallTrace, Quote, summarize_call};
 use super::{exit_of, failure_text, json, model_error, report_misuse};
 use crate::arguments::AgentArguments;
 use crate::exit::Exit;
+use crate::progress::Progress;
 use crate::settings::Settings;
+use crate::style::{Liveness, Style, Tone, size};
+use crate::units::format_seconds;
 use crate::{app, print};
 use anyhow::{Context, Result, bail};
 use picoclaw_agent::providers::brief;
-use picoclaw_agent::run::{Ask, Event, Steering, SubagentEvent, SubagentInfo, Turn, TurnError, TurnOutcome};
+use picoclaw_agent::run::{
+    Ask, Event, Steering, SubagentEvent, SubagentInfo, SummaryReason, Turn, TurnError, TurnOutcome,
+};
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::permit::{Answer, Approval};
@@ -68,7 +72,10 @@ pub(super) fn run(
     let exit = match ended {
         Ok(ending) => {
             observer.end(&ending)?;
-            let tidied = runtime.block_on(runner.summarize(&subject, arguments.model.as_deref(), &halt));
+            let _progress = Progress::of("saving the session; Ctrl-C skips it");
+            let summary =
+                runner.summarize(&subject, arguments.model.as_deref(), SummaryReason::Length, &halt);
+            let tidied = runtime.block_on(summary);
             if let Err(why) = tidied {
                 tracing::warn!(target: "session", "The session was not summarised: {why}");
             }
@@ -125,6 +132,8 @@ struct TurnObserver<'s> {
     subagents: Mutex<Subagents>,
     /// Held while a person is asked: subagents may have questions at the same time.
     asking: Arc<Mutex<()>>,
+    /// What the turn waits for.
+    waiting: Mutex<Option<Progress>>,
 }
 
 /// The kind of standard output.
@@ -147,10 +156,38 @@ impl<'s> TurnObserver<'s> {
                 OutputMode::Screen(screen, Mutex::default())
             }
         };
-        Self { frontend, out, call: Arc::default(), subagents: Mutex::default(), asking: Arc::default() }
+        Self {
+            frontend,
+            out,
+            call: Arc::default(),
+            subagents: Mutex::default(),
+            asking: Arc::default(),
+            waiting: Mutex::new(Some(Progress::of("thinking"))),
+        }
     }
 
     fn on_event(&self, event: Event) {
+        // Shown only as JSON.
+        if matches!(
+            (&self.out, &event),
+            (OutputMode::Answer | OutputMode::Screen(..), Event::ToolOutput { .. })
+        ) {
+            return;
+        }
+        drop(lock(&self.waiting).take());
+        let next = match &event {
+            Event::ToolCall { tool, arguments, .. } => {
+                Some(format!("{} {}", printable(tool), summarize_call(tool, arguments)))
+            }
+            Event::ToolResult { .. } => Some("thinking".to_owned()),
+            Event::Retry { .. } => Some("waiting before the next request".to_owned()),
+            _ => None,
+        };
+        self.handle(event);
+        *lock(&self.waiting) = next.map(|what| Progress::of(&what));
+    }
+
+    fn handle(&self, event: Event) {
         match (&self.out, &event) {
             (OutputMode::Lines, event) => {
                 // A closed pipe is reported at the end.
@@ -177,6 +214,7 @@ impl<'s> TurnObserver<'s> {
 
     /// Prints the answer, without what was streamed already.
     fn end(&self, ending: &TurnOutcome) -> std::io::Result<()> {
+        drop(lock(&self.waiting).take());
         match &self.out {
             OutputMode::Lines => json::print(&json::ending_json(ending)),
             OutputMode::Answer => print::line(&ending.answer),
@@ -216,6 +254,7 @@ impl<'s> TurnObserver<'s> {
 
     /// The round is over; its text was not the answer.
     fn break_off(&self) {
+        drop(lock(&self.waiting).take());
         if let OutputMode::Screen(screen, pieces) = &self.out
             && !std::mem::take(&mut *lock(pieces)).is_empty()
         {

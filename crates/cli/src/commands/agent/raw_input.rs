@@ -1,7 +1,7 @@
 //! Raw keyboard input during a turn. The terminal settings are restored when the session ends,
 //! however it ends.
 
-use super::style::Liveness;
+use crate::style::Liveness;
 use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::terminal::suspend_program;
 use rustix::event::{PollFd, PollFlags, poll};

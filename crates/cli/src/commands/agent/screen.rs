@@ -4,7 +4,7 @@
 
 use super::markdown::Markdown;
 use super::sanitize_stream::{StreamSanitizer, sanitize};
-use super::style::{Liveness, Style, Tone, size};
+use crate::style::{Liveness, Style, Tone, size};
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

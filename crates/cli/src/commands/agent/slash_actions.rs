@@ -2,11 +2,13 @@
 //! and have no effects.
 
 use super::interactive::Session;
+use super::interrupt::Interrupt;
 use super::slash_parse::{self, Slash};
 use crate::app::DIRECT_PROVIDER;
+use crate::progress::Progress;
 use picoclaw_agent::dry_run::{Action, evaluate};
 use picoclaw_agent::message::{Message, Role};
-use picoclaw_agent::run::Summarized;
+use picoclaw_agent::run::{Summarized, SummaryReason};
 use picoclaw_agent::sessions::Listed;
 use picoclaw_policy::config::OnBlock;
 use picoclaw_sandbox::launch::CancelToken;
@@ -28,7 +30,12 @@ pub(super) enum AfterCommand {
 }
 
 /// Executes a slash command.
-pub(super) fn execute(session: &mut Session<'_>, slash: Slash, runtime: &Runtime) -> AfterCommand {
+pub(super) fn execute(
+    session: &mut Session<'_>,
+    slash: Slash,
+    runtime: &Runtime,
+    stop: &Interrupt,
+) -> AfterCommand {
     let text = match slash {
         Slash::Exit => return AfterCommand::Leave,
         Slash::Help => help_text(session),
@@ -39,7 +46,7 @@ pub(super) fn execute(session: &mut Session<'_>, slash: Slash, runtime: &Runtime
         Slash::Session(name) => change_session(session, name),
         Slash::Resume(which) => resume(session, &which),
         Slash::New => new_session(session),
-        Slash::Compact => compact(session, runtime),
+        Slash::Compact => compact(session, runtime, stop),
         Slash::Cost => session.spent.text(&session.screen.style()),
         Slash::Context => context_text(session),
         Slash::History => history_text(session),
@@ -183,13 +190,17 @@ fn new_session(session: &mut Session<'_>) -> String {
     format!("a new session: {}", session.subject.session)
 }
 
-fn compact(session: &Session<'_>, runtime: &Runtime) -> String {
-    session.screen.status("summarising the oldest messages");
-    let (subject, halt) = (session.subject.clone(), CancelToken::new());
-    let done = runtime.block_on(session.services.runner.compact(&subject, session.model.as_deref(), &halt));
-    session.screen.clear_status();
+fn compact(session: &Session<'_>, runtime: &Runtime, stop: &Interrupt) -> String {
+    let halt = CancelToken::new();
+    stop.turn_started(&halt);
+    let progress = Progress::of("summarising the oldest messages; Ctrl-C stops it");
+    let (runner, model) = (&session.services.runner, session.model.as_deref());
+    let done = runtime.block_on(runner.summarize(&session.subject, model, SummaryReason::Request, &halt));
+    drop(progress);
+    stop.turn_ended();
     match done {
         Ok(Summarized::Messages(count)) => format!("{count} messages became a summary"),
+        Ok(Summarized::Nothing) if halt.is_cancelled() => "stopped; the messages are as they were".to_owned(),
         Ok(Summarized::Nothing) => "there is nothing to summarise yet".to_owned(),
         Err(why) => why.to_string(),
     }

@@ -1,7 +1,7 @@
 //! What the turns of a session took: tokens, time and, where prices are configured, cost.
 
-use super::style::{Mark, Style};
 use super::trace::format_duration;
+use crate::style::{Mark, Style};
 use picoclaw_agent::providers::Usage;
 use picoclaw_policy::config::{Config, Price};
 use std::time::Duration;
@@ -80,8 +80,8 @@ fn count(tokens: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::style::Liveness;
     use super::*;
+    use crate::style::Liveness;
     use picoclaw_policy::config::ModelConfig;
 
     #[test]

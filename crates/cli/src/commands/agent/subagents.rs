@@ -1,8 +1,9 @@
 //! Subagents in the trace: one line per start, call and end, each beginning with the subagent's
 //! name.
 
-use super::style::{Mark, Style, Tone};
-use super::trace::{CallTrace, Quote, format_duration, format_seconds};
+use super::trace::{CallTrace, Quote, format_duration};
+use crate::style::{Mark, Style, Tone};
+use crate::units::format_seconds;
 use picoclaw_agent::run::{Ask, Event};
 use picoclaw_agent::run::{SubagentEvent, SubagentInfo};
 use picoclaw_sandbox::printable;
@@ -93,8 +94,8 @@ fn name_of(who: &SubagentInfo) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::style::Liveness;
     use super::*;
+    use crate::style::Liveness;
     use picoclaw_agent::call::Reply;
     use picoclaw_policy::AgentId;
     use serde_json::json;

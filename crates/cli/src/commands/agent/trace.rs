@@ -2,7 +2,8 @@
 //! Untrusted text is escaped.
 
 use super::sanitize_stream::sanitize;
-use super::style::{Mark, Style, Tone};
+use crate::style::{Mark, Style, Tone};
+use crate::units::format_seconds;
 use picoclaw_agent::call::Reply;
 use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable;
@@ -221,14 +222,6 @@ pub(super) fn summarize_call(tool: &str, arguments: &Value) -> String {
     printable(said.trim()).into_owned()
 }
 
-/// A running time, in whole seconds.
-pub(super) fn format_seconds(time: Duration) -> String {
-    match time.as_secs() {
-        short @ 0..60 => format!("{short} s"),
-        long => format!("{} min {} s", long / 60, long % 60),
-    }
-}
-
 /// An elapsed time.
 pub(super) fn format_duration(time: Duration) -> String {
     match time.as_millis() {
@@ -241,8 +234,8 @@ pub(super) fn format_duration(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::style::Liveness;
     use super::*;
+    use crate::style::Liveness;
     use picoclaw_policy::{Code, Layer, Refusal};
     use serde_json::json;
 

@@ -3,9 +3,10 @@
 
 use super::approval_prompt;
 use super::screen::Screen;
-use super::style::{Mark, Tone};
 use super::subagents::{SubagentOutput, Subagents};
-use super::trace::{CallTrace, Quote, format_seconds};
+use super::trace::{CallTrace, Quote};
+use crate::style::{Mark, Tone};
+use crate::units::format_seconds;
 use picoclaw_agent::providers::brief;
 use picoclaw_agent::run::{Ask, Event};
 use picoclaw_sandbox::permit::Approval;

@@ -2,6 +2,7 @@
 //! or cannot be read.
 
 use super::Streams;
+use crate::progress::Progress;
 use clap::Args;
 use picoclaw_sandbox::ledger::{self, Anchor, Fault, Hash, Integrity, OutsideState, Report};
 use picoclaw_sandbox::{printable, printable_json};
@@ -26,7 +27,9 @@ pub(super) fn run(
     state: &Path,
     streams: &mut Streams<'_>,
 ) -> anyhow::Result<u8> {
+    let progress = Progress::of("verifying the audit log");
     let report = ledger::verify_with_head(dir, state, args.anchor.map_or(Anchor::Unknown, Anchor::Known))?;
+    drop(progress);
     let text = if args.json { report_json(&report)? } else { report_text(&report) };
     writeln!(streams.out, "{text}")?;
     Ok(u8::from(report.integrity == Integrity::Tampered))

@@ -1,6 +1,7 @@
 //! The first of the two steps of a server that `npx` or `uvx` starts: its packages are fetched with an
 //! open network, in a cage that shows nothing else. The second step runs them without a network.
 
+use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::{app, print};
 use anyhow::{Context, Result, bail};
@@ -86,6 +87,7 @@ fn run_fetch(step: &FetchStep, place: &FetchPlace<'_>, loaded: &Settings) -> Res
         cache: CacheMode::default(),
         publish: &[],
     };
+    let _progress = Progress::of("fetching");
     let finished = command.start(app::open_ledger(&instance, &loaded.config)?)?.finish_with_output();
     if finished.status != Status::Exited(0) {
         let text = finished.stdout.to_text();

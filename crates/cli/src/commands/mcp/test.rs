@@ -4,6 +4,7 @@ use super::arguments::TestArguments;
 use super::describe::{self, sanitize};
 use super::fetch::fetch_for_server;
 use crate::exit::{self, Exit};
+use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::{app, print, units};
 use anyhow::Result;
@@ -11,6 +12,7 @@ use picoclaw_agent::mcp::client::{McpError, McpServers, ServerTest};
 use picoclaw_agent::mcp::pins::Pins;
 use picoclaw_policy::Origin;
 use picoclaw_policy::config::McpServerConfig;
+use picoclaw_sandbox::printable;
 use std::time::Duration;
 
 /// Tests one server.
@@ -76,6 +78,10 @@ pub(super) fn test_all(
     let enabled = loaded.config.mcp.servers.iter().filter(|server| server.enabled);
     let names: Vec<String> = enabled.map(|server| server.name.clone()).collect();
     let runtime = app::runtime()?;
+    let _progress = Progress::of(&match servers {
+        [server] => format!("connecting to {}", printable(&server.name)),
+        servers => format!("connecting to {} servers", servers.len()),
+    });
     runtime.block_on(async {
         let mut tests = tokio::task::JoinSet::new();
         for (number, server) in servers.iter().enumerate() {

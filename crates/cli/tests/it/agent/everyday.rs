@@ -78,6 +78,37 @@ fn sessions_are_listed_left_and_taken_up() {
 }
 
 #[test]
+fn a_person_has_a_session_summarised() {
+    let turns = [Said::Text("First."), Said::Text("Second."), Said::Text("Third.")];
+    let later = [Said::Text("They counted."), Said::Text("Fourth."), Said::Nothing];
+    let server = ModelServer::new(&[&turns[..], &later].concat());
+    let instance = instance(&server, "");
+    let Some(tmux) = Tmux::agent(&instance, "80") else { return };
+    tmux.shows("ready", "main›");
+    for (line, answer) in [("one", "First."), ("two", "Second."), ("three", "Third.")] {
+        tmux.line(line);
+        tmux.says("an answer", answer);
+        tmux.shows("ready", "main›");
+    }
+    tmux.line("/compact");
+    tmux.says("the oldest turn", "2 messages became a summary");
+    let asked = server.requests().last().unwrap().1["messages"].to_string();
+    assert!(asked.contains("First.") && !asked.contains("Second."), "{asked}");
+    tmux.line("four");
+    tmux.says("it goes on", "Fourth.");
+    let sent = server.requests().last().unwrap().1["messages"].to_string();
+    assert!(sent.contains("They counted.") && sent.contains("Second."), "{sent}");
+    assert!(!sent.contains("First."), "the summary stands for it: {sent}");
+    tmux.shows("ready", "main›");
+    // Another one takes too long.
+    tmux.line("/compact");
+    tmux.says("the wait", "summarising the oldest messages; Ctrl-C stops it · 1 s");
+    tmux.keys(&["C-c"]);
+    tmux.shows("stopped", "stopped; the messages are as they were\nmain›");
+    assert!(!tmux.screen().contains("summarising"), "{}", tmux.screen());
+}
+
+#[test]
 fn a_command_of_the_person_runs_as_run_does() {
     let server = ModelServer::new(&[Said::Text("Yes.")]);
     let instance = instance(&server, "");

@@ -8,7 +8,7 @@ const DEFAULT_SIZE: (usize, usize) = (80, 24);
 
 /// The meaning of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(crate) enum Tone {
     /// Secondary: tool output, hints.
     Quiet,
     /// Success.
@@ -23,7 +23,7 @@ pub(super) enum Tone {
 
 /// The style of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Style {
+pub(crate) struct Style {
     colour: bool,
     glyphs: GlyphSet,
 }
@@ -37,7 +37,7 @@ enum GlyphSet {
 
 /// The glyphs before lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(crate) enum Mark {
     /// Done.
     Done,
     /// Refused, or failed.
@@ -56,7 +56,7 @@ pub(super) enum Mark {
 
 impl Style {
     /// The style from the environment; `terminal` is the kind of the output.
-    pub(super) fn of_environment(variable: impl Fn(&str) -> Option<String>, terminal: Liveness) -> Self {
+    pub(crate) fn of_environment(variable: impl Fn(&str) -> Option<String>, terminal: Liveness) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let colour = terminal == Liveness::Live && set("NO_COLOR").is_none();
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| set(name)).unwrap_or_default();
@@ -65,7 +65,7 @@ impl Style {
     }
 
     /// `text` in the colour of its tone.
-    pub(super) fn paint(&self, tone: Tone, text: &str) -> String {
+    pub(crate) fn paint(&self, tone: Tone, text: &str) -> String {
         let code = match tone {
             Tone::Quiet => "2",
             Tone::Good => "32",
@@ -77,7 +77,7 @@ impl Style {
     }
 
     /// The glyph for this terminal.
-    pub(super) fn mark(&self, mark: Mark) -> &'static str {
+    pub(crate) fn mark(&self, mark: Mark) -> &'static str {
         let (unicode, ascii) = match mark {
             Mark::Done => ("✓", "+"),
             Mark::No => ("✗", "x"),
@@ -91,7 +91,7 @@ impl Style {
     }
 
     /// A frame of the spinner.
-    pub(super) fn spin(&self, step: usize) -> &'static str {
+    pub(crate) fn spin(&self, step: usize) -> &'static str {
         const UNICODE: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
         const ASCII: [&str; 4] = ["-", "\\", "|", "/"];
         let pictures: &[&'static str] = if self.glyphs == GlyphSet::Unicode { &UNICODE } else { &ASCII };
@@ -99,12 +99,12 @@ impl Style {
     }
 
     /// Whether colour may be used.
-    pub(super) fn is_coloured(&self) -> bool {
+    pub(crate) fn is_coloured(&self) -> bool {
         self.colour
     }
 
     /// `text` truncated to `width` columns, with a mark if it was.
-    pub(super) fn fit(&self, text: &str, width: usize) -> String {
+    pub(crate) fn fit(&self, text: &str, width: usize) -> String {
         use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
         if text.width() <= width {
             return text.to_owned();
@@ -125,7 +125,7 @@ impl Style {
 
 /// Whether lines can be redrawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Liveness {
+pub(crate) enum Liveness {
     /// A terminal that supports cursor movement.
     Live,
     /// A file, a pipe, or a terminal that is `dumb`.
@@ -134,14 +134,14 @@ pub(super) enum Liveness {
 
 impl Liveness {
     /// The kind of `fd`, by itself and by `TERM`.
-    pub(super) fn of(fd: impl AsFd, term: Option<&str>) -> Self {
+    pub(crate) fn of(fd: impl AsFd, term: Option<&str>) -> Self {
         let is_dumb = term.is_none_or(|term| term.is_empty() || term == "dumb");
         if rustix::termios::isatty(fd) && !is_dumb { Self::Live } else { Self::Still }
     }
 }
 
 /// Columns and rows of a terminal.
-pub(super) fn size(fd: impl AsFd) -> (usize, usize) {
+pub(crate) fn size(fd: impl AsFd) -> (usize, usize) {
     match tcgetwinsize(fd) {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col.into(), size.ws_row.into()),
         _ => DEFAULT_SIZE,
