@@ -4,6 +4,7 @@
 //! keys of other programs is a fault with its line.
 
 use crate::config::{ExposeMode, nearest};
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -37,6 +38,8 @@ pub struct Profile {
     pub description: String,
     /// Names of programs that it is for.
     pub programs: Vec<String>,
+    /// Packages that bring these programs, as `npx` names them.
+    pub packages: Vec<String>,
     /// What of the operator's home appears in the cage's.
     pub home: Vec<HomeEntry>,
     /// Variables that pass with their value.
@@ -72,8 +75,8 @@ pub struct ProfileFault {
     pub message: String,
 }
 
-const KEYS_OF_PROFILE: [&str; 8] =
-    ["description", "programs", "home", "pass", "env", "arguments", "hosts", "note"];
+const KEYS_OF_PROFILE: [&str; 9] =
+    ["description", "programs", "packages", "home", "pass", "env", "arguments", "hosts", "note"];
 const KEYS_OF_HOME: [&str; 3] = ["path", "to", "access"];
 
 impl Profile {
@@ -87,6 +90,7 @@ impl Profile {
             name: name.to_owned(),
             description: table.string("description")?.unwrap_or_default(),
             programs: table.strings("programs", is_file_name, "the name of a program, without a path")?,
+            packages: table.strings("packages", is_package, "the name of a package, without a version")?,
             home: table.tables("home")?.iter().map(HomeEntry::parse).collect::<Result<_, _>>()?,
             pass: table.strings("pass", is_variable, "the name of a variable")?,
             env: table.variables("env")?,
@@ -97,9 +101,32 @@ impl Profile {
         Ok(profile)
     }
 
-    /// Whether it is for this program.
-    pub fn is_for(&self, program: &Path) -> bool {
-        program.file_name().is_some_and(|name| self.programs.iter().any(|known| name == known.as_str()))
+    /// Which word of a command line names a program that it is for: the first, or the package that `npx` or its like runs.
+    pub fn program_at(&self, words: &[OsString]) -> Option<usize> {
+        let name = |word: &OsString| Path::new(word).file_name()?.to_str().map(str::to_owned);
+        let program = name(words.first()?)?;
+        if self.programs.contains(&program) {
+            return Some(0);
+        }
+        let runner = [words.first().and_then(name), words.get(1).and_then(name)];
+        let mut at = match runner.each_ref().map(Option::as_deref) {
+            [Some("npx" | "bunx"), _] => 1,
+            [Some("pnpm"), Some("dlx")] => 2,
+            _ => return None,
+        };
+        while let Some(word) = words.get(at).and_then(|word| word.to_str()) {
+            match word {
+                "-p" | "--package" => at += 2,
+                option if option.starts_with('-') => at += 1,
+                package => {
+                    let version = package.rfind('@').filter(|start| *start > 0);
+                    let package = version.and_then(|start| package.get(..start)).unwrap_or(package);
+                    let is_known = self.programs.iter().chain(&self.packages).any(|known| known == package);
+                    return is_known.then_some(at);
+                }
+            }
+        }
+        None
     }
 }
 
@@ -232,6 +259,12 @@ fn is_file_name(text: &str) -> bool {
     !text.is_empty() && text != "." && text != ".." && !text.contains(['/', '\0'])
 }
 
+fn is_package(text: &str) -> bool {
+    let name =
+        text.strip_prefix('@').and_then(|scoped| scoped.split_once('/')).map_or(text, |(_, name)| name);
+    is_file_name(name) && !name.contains('@')
+}
+
 fn is_variable(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.starts_with(|c: char| is_plain(c) && !c.is_ascii_digit()) && text.chars().all(is_plain)
@@ -247,11 +280,45 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_program_is_known_by_its_name_or_its_package() {
+        let profile = Profile::parse("a", "programs = ['tool']\npackages = ['@vendor/tool-cli']\n").unwrap();
+        for (line, want) in [
+            ("tool", Some(0)),
+            ("/usr/bin/tool -x", Some(0)),
+            ("npx tool", Some(1)),
+            ("npx @vendor/tool-cli", Some(1)),
+            ("npx -y @vendor/tool-cli@1.2 -x", Some(2)),
+            ("/usr/bin/npx --yes -- tool@latest", Some(3)),
+            ("npx -p @vendor/tool-cli tool", Some(3)),
+            ("npx --package=@vendor/tool-cli tool", Some(2)),
+            ("bunx @vendor/tool-cli", Some(1)),
+            ("pnpm dlx @vendor/tool-cli", Some(2)),
+            ("npx", None),
+            ("npx -y", None),
+            ("npx -p", None),
+            ("npx -p tool other", None),
+            ("npx other tool", None),
+            ("npx @other/tool-cli", None),
+            ("npx tool-cli", None),
+            ("pnpm tool", None),
+            ("echo npx tool", None),
+            ("./npx.sh tool", None),
+        ] {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(profile.program_at(&words), want, "{line}");
+        }
+        for wrong in ["", "@vendor/", "a/b", "tool@1", "@vendor/tool@1"] {
+            let text = format!("packages = ['{wrong}']\n");
+            assert!(Profile::parse("a", &text).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn the_built_in_profiles_are_profiles() {
         for (name, text) in BUILT_IN_PROFILES {
             let profile = Profile::parse(name, text).unwrap_or_else(|why| panic!("{name}:{why}"));
-            assert!(profile.is_for(Path::new(&format!("/usr/bin/{name}"))), "{name}");
-            assert!(!profile.is_for(Path::new("/usr/bin/other")), "{name}");
+            assert_eq!(profile.program_at(&[format!("/usr/bin/{name}").into()]), Some(0), "{name}");
+            assert_eq!(profile.program_at(&["/usr/bin/other".into()]), None, "{name}");
             assert!(!profile.hosts.is_empty() && profile.note.is_some(), "{name}");
             assert!(profile.home.iter().all(|entry| entry.mode == ExposeMode::ReadOnly), "{name}");
         }

@@ -26,11 +26,11 @@ pub enum CommandError {
     /// A port is not published.
     #[error(transparent)]
     Publish(#[from] PublishError),
-    /// The backend has no such caches.
-    #[error("`--cache {mode}` needs {needs}: this host gives {backend}")]
-    Cache {
-        /// The mode.
-        mode: &'static str,
+    /// The backend cannot hold what a flag asks for.
+    #[error("`{flag}` needs {needs}: this host gives {backend}")]
+    Flag {
+        /// The flag, with its value where that matters.
+        flag: &'static str,
         /// What it takes.
         needs: &'static str,
         /// What the host gives.
@@ -89,6 +89,9 @@ impl CommandError {
             }
             // The rest of the hint is about switching isolation off, which is not possible here.
             Self::Start(why) => why.hint().lines().next().map(str::to_owned),
+            Self::Flag { flag: "--profile", .. } => {
+                Some("`--pass NAME` gives the command a key instead".to_owned())
+            }
             Self::Launch(why) => why.hint(),
             Self::Agent(why) => why.hint(),
             _ => None,

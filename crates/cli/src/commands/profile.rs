@@ -106,8 +106,8 @@ impl AppliedProfile {
     /// The command with the profile's arguments, if it is a program of the profile.
     pub(crate) fn command(&self, words: &[OsString]) -> Vec<OsString> {
         let mut command = words.to_vec();
-        if words.first().is_some_and(|program| self.profile.is_for(Path::new(program))) {
-            command.splice(1..1, self.profile.arguments.iter().map(Into::into));
+        if let Some(at) = self.profile.program_at(words) {
+            command.splice(at + 1..at + 1, self.profile.arguments.iter().map(Into::into));
         }
         command
     }
@@ -131,10 +131,10 @@ impl AppliedProfile {
 }
 
 /// Names the profile of a program that is run without one.
-pub(crate) fn suggest_profile(program: &Path, loaded: &Settings) {
+pub(crate) fn suggest_profile(command: &[OsString], loaded: &Settings) {
     let profiles = Profiles::of(&loaded.home);
     let known = profiles.names().into_iter().filter_map(|name| profiles.load(&name).ok());
-    if let Some(found) = known.into_iter().find(|found| found.profile.is_for(program)) {
+    if let Some(found) = known.into_iter().find(|found| found.profile.program_at(command).is_some()) {
         let name = &found.profile.name;
         print::note(&format!(
             "picoclaw run: there is a profile for it: `--profile {name}` shows its login and opens the network"

@@ -30,10 +30,9 @@ pub(crate) fn run(arguments: &RunArguments, loaded: &Settings, process_env: &Pro
         (Ok(asked), Ok(timeout), Ok(profile)) => (asked, timeout, profile),
         (Err(why), ..) | (_, Err(why), _) | (.., Err(why)) => return Ok(exit::bad_usage(&why).into()),
     };
-    match (&profile, arguments.command.first()) {
-        (Some(profile), _) => print::note(&format!("picoclaw run: {}", profile.line(asked.open_network()))),
-        (None, Some(program)) => suggest_profile(Path::new(program), loaded),
-        (None, None) => {}
+    match &profile {
+        Some(profile) => print::note(&format!("picoclaw run: {}", profile.line(asked.open_network()))),
+        None => suggest_profile(&arguments.command, loaded),
     }
     let ports = match published_ports(&arguments.publish, &asked) {
         Ok(ports) => ports,
@@ -186,7 +185,8 @@ fn print_hidden(hidden: &HiddenTarget) {
 pub(crate) fn limit_text(limit: Limit) -> String {
     match limit {
         Limit::Memory(_) => format!("{limit}; raise it with --memory"),
-        other => format!("{other}; raise it with `{}`", other.setting()),
+        Limit::Tmp { .. } => format!("{limit}; raise it with --tmp SIZE"),
+        other => format!("{other}; {}", other.remedy()),
     }
 }
 

@@ -10,8 +10,8 @@ use crate::file_lock::FileLock;
 use crate::host_agents::HostAgents;
 use crate::instance::Instance;
 use crate::isolate::{
-    Backend, CacheMode, CommandSource, HostFiles, LiveHost, MountReason, MountRule, Plan, UserEnvironment,
-    select_backend,
+    Backend, CacheMode, CommandSource, HostFiles, LiveHost, MountReason, MountRule, Plan, StartError,
+    UserEnvironment, select_backend,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
@@ -206,7 +206,14 @@ impl OperatorCommand<'_> {
                 done => return done,
             }
         }
-        let backend = select_backend(&isolation, path)?;
+        let backend = select_backend(&isolation, path).map_err(|why| match why {
+            // Its files have another path in the child's home.
+            StartError::DisabledKernelFeatures { .. } if !self.home.is_empty() => {
+                let (flag, needs) = ("--profile", "a mount namespace");
+                CommandError::Flag { flag, needs, backend: "Landlock" }
+            }
+            why => why.into(),
+        })?;
         log_unenforced(&backend, &isolation);
         self.start_on(&backend, &prepared, &ledger)
     }
@@ -234,6 +241,19 @@ impl OperatorCommand<'_> {
         }
     }
 
+    /// A flag that this backend cannot hold, and what it needs.
+    fn unsupported_flag(&self, backend: &Backend) -> Option<(&'static str, &'static str)> {
+        const MOUNTS: &str = "a mount namespace";
+        let has_mounts = backend.has_mounts();
+        match self.cache {
+            CacheMode::Shared if *backend != Backend::Native => Some(("--cache shared", "a native cage")),
+            CacheMode::None if !has_mounts => Some(("--cache none", MOUNTS)),
+            _ if self.isolation.tmp_mb.is_some() && !has_mounts => Some(("--tmp", MOUNTS)),
+            _ if self.isolation.debug && !has_mounts => Some(("--debug", "a pid namespace")),
+            _ => None,
+        }
+    }
+
     /// Records the command, then starts the child.
     fn start_on(
         &self,
@@ -245,13 +265,8 @@ impl OperatorCommand<'_> {
         if !ports.is_empty() && *backend != Backend::Native {
             return Err(PublishError::Backend { backend: backend.name() }.into());
         }
-        let (mode, needs) = match self.cache {
-            CacheMode::Shared if *backend != Backend::Native => ("shared", "a native cage"),
-            CacheMode::None if !backend.has_mounts() => ("none", "a mount namespace"),
-            _ => ("", ""),
-        };
-        if !mode.is_empty() {
-            return Err(CommandError::Cache { mode, needs, backend: backend.name() });
+        if let Some((flag, needs)) = self.unsupported_flag(backend) {
+            return Err(CommandError::Flag { flag, needs, backend: backend.name() });
         }
         let confined = planned.build(backend)?;
         let handle = WorkDir::open(work_dir).map_err(|errno| CommandError::unusable(work_dir, errno))?;

@@ -31,6 +31,7 @@ mod status;
 mod streams;
 mod supervisor_handle;
 pub mod terminal_keys;
+mod tmp_usage;
 mod tree_memory;
 mod user_terminal;
 mod watch;

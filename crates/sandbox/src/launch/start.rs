@@ -8,6 +8,7 @@ use crate::launch::running::Running;
 use crate::launch::spec::{Deadline, LaunchSpec};
 use crate::launch::streams::{self, ChildStreams, ChildTerminal};
 use crate::launch::supervisor_handle::SupervisorHandle;
+use crate::launch::tmp_usage::TmpUsage;
 use crate::launch::watch::watch;
 use picoclaw_sys::linux::{ChildSpec, Exec, Report, Step};
 use std::ffi::{CString, OsStr, OsString};
@@ -21,7 +22,12 @@ use std::sync::Arc;
 pub fn start(spec: LaunchSpec) -> Result<Running, LaunchError> {
     let starting = StartingChild::new(spec)?;
     match starting.running.supervisor.first_report() {
-        Some(Report::Started) => Ok(starting.running),
+        Some(Report::Started) => {
+            if let Some(tmp) = starting.running.supervisor.shared_tmp() {
+                tmp.open(starting.running.pid());
+            }
+            Ok(starting.running)
+        }
         report => Err(starting.failure(report)),
     }
 }
@@ -47,7 +53,8 @@ impl StartingChild {
         let child_spec = Arc::new(child_spec(&mut spec, &child_streams)?);
         let spawned =
             spawn_supervisor(&child_spec).map_err(|error| LaunchError::step("start a process", error))?;
-        let supervisor = Arc::new(SupervisorHandle::new(spawned, ready_file, limits, cgroup));
+        let tmp = (!spec.setup.private_dirs.is_empty()).then(TmpUsage::default);
+        let supervisor = Arc::new(SupervisorHandle::new(spawned, ready_file, limits, cgroup, tmp));
         let program = spec.program.clone();
         let running = Running::new(Arc::clone(&supervisor), parent_streams, &spec);
         watch(&supervisor, limits, std::mem::take(&mut spec.setup.private_dirs))

@@ -37,16 +37,25 @@ pub enum Limit {
     /// The size of one file.
     #[error("a file became too large (`isolation.limits.file_size_mb`)")]
     FileSize,
+    /// The files in the private `/tmp` and `/dev/shm`, in MiB.
+    #[error("`/tmp` was full ({used} of {size} MiB)")]
+    Tmp {
+        /// The most that was seen there.
+        used: u64,
+        /// How much there may be.
+        size: u64,
+    },
 }
 
 impl Limit {
-    /// The setting that raises it.
-    pub fn setting(self) -> &'static str {
+    /// What raises it or gets around it.
+    pub fn remedy(self) -> &'static str {
         match self {
-            Self::Memory(_) => "isolation.limits.memory_mb",
-            Self::Processes(_) => "isolation.limits.processes",
-            Self::Processor => "isolation.limits.cpu_seconds",
-            Self::FileSize => "isolation.limits.file_size_mb",
+            Self::Memory(_) => "raise it with `isolation.limits.memory_mb`",
+            Self::Processes(_) => "raise it with `isolation.limits.processes`",
+            Self::Processor => "raise it with `isolation.limits.cpu_seconds`",
+            Self::FileSize => "raise it with `isolation.limits.file_size_mb`",
+            Self::Tmp { .. } => "`$TMPDIR` has no such limit",
         }
     }
 }

@@ -5,6 +5,7 @@
 use crate::launch::cgroup::{Cgroup, TreeLimits};
 use crate::launch::reap;
 use crate::launch::status::{Limit, Status};
+use crate::launch::tmp_usage::TmpUsage;
 use picoclaw_sys::linux::{KILLER_SIGNAL, Report, Spawned, SupervisorCommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -25,6 +26,8 @@ pub(super) struct SupervisorHandle {
     ready_file: Option<OwnedFd>,
     limits: TreeLimits,
     cgroup: Option<Cgroup>,
+    /// `None` where the tree has no tmpfs of its own.
+    tmp: Option<Arc<TmpUsage>>,
     state: Mutex<SupervisorState>,
 }
 
@@ -47,6 +50,7 @@ impl SupervisorHandle {
         ready_file: Option<OwnedFd>,
         limits: TreeLimits,
         cgroup: Option<Cgroup>,
+        tmp: Option<TmpUsage>,
     ) -> Self {
         let Spawned { pid, has_killer, pidfd, control } = spawned;
         Self {
@@ -57,6 +61,7 @@ impl SupervisorHandle {
             ready_file,
             limits,
             cgroup,
+            tmp: tmp.map(Arc::new),
             state: Mutex::default(),
         }
     }
@@ -75,6 +80,10 @@ impl SupervisorHandle {
 
     pub(super) fn cgroup(&self) -> Option<&Cgroup> {
         self.cgroup.as_ref()
+    }
+
+    pub(super) fn shared_tmp(&self) -> Option<Arc<TmpUsage>> {
+        self.tmp.clone()
     }
 
     /// The control socket, or the pidfd when there will be no more reports.
@@ -132,6 +141,10 @@ impl SupervisorHandle {
             Status::OutOfProcesses => Some(Limit::Processes(self.limits.processes)),
             Status::Exited(1..) | Status::Signaled(_) if was_refused() => {
                 Some(Limit::Processes(self.limits.processes))
+            }
+            Status::Exited(1..) | Status::Signaled(_) => {
+                let (used, size) = self.tmp.as_ref()?.was_full()?;
+                Some(Limit::Tmp { used: used >> 20, size: size >> 20 })
             }
             _ => None,
         }

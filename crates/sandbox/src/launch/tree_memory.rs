@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// The type of a tmpfs in `statfs(2)`.
-const TMPFS_MAGIC: i64 = 0x0102_1994;
+pub(super) const TMPFS_MAGIC: i64 = 0x0102_1994;
 
 /// What is needed to read the memory of a tree.
 #[derive(Debug)]
@@ -116,14 +116,8 @@ impl TreeMemory {
         if self.private_dirs.is_empty() {
             return 0;
         }
-        let device = |path: &Path| statat(CWD, path, AtFlags::empty()).ok().map(|stat| stat.st_dev);
-        let host = device(Path::new("/"));
-        let roots = processes.iter().map(|process| PathBuf::from(format!("/proc/{}/root", process.pid)));
-        let Some(root) =
-            roots.into_iter().find(|root| device(&root.join(".")).is_some_and(|own| Some(own) != host))
-        else {
-            return 0;
-        };
+        let mut roots = processes.iter().map(|process| PathBuf::from(format!("/proc/{}/root", process.pid)));
+        let Some(root) = roots.find(|root| enters_cage(root)) else { return 0 };
         let mut seen = HashSet::new();
         let dirs = self.private_dirs.iter().map(|dir| root.join(dir.strip_prefix("/").unwrap_or(dir)));
         dirs.filter_map(|dir| tmpfs_usage(&dir))
@@ -131,6 +125,13 @@ impl TreeMemory {
             .map(|(_, used)| used)
             .sum()
     }
+}
+
+/// Whether the root of a process is that of a cage.
+pub(super) fn enters_cage(root: &Path) -> bool {
+    let device = |path: &Path| statat(CWD, path, AtFlags::empty()).ok().map(|stat| stat.st_dev);
+    let host = device(Path::new("/"));
+    device(&root.join(".")).is_some_and(|own| Some(own) != host)
 }
 
 /// The device of a tmpfs and the bytes in it; `None` for any other file system.

@@ -6,6 +6,7 @@
 use crate::launch::cgroup::{Cgroup, MemoryEvents, TreeLimits};
 use crate::launch::status::Status;
 use crate::launch::supervisor_handle::{SupervisorHandle, wait_readable};
+use crate::launch::tmp_usage::TmpUsage;
 use crate::launch::tree_memory::TreeMemory;
 use picoclaw_sys::linux::{descendants, prefer_short_slices};
 use std::io;
@@ -30,7 +31,7 @@ pub(super) fn watch(
     limits: TreeLimits,
     private_dirs: Vec<PathBuf>,
 ) -> io::Result<()> {
-    if limits == TreeLimits::default() {
+    if limits == TreeLimits::default() && private_dirs.is_empty() {
         return Ok(());
     }
     let pidfd = supervisor.shared_pidfd();
@@ -39,6 +40,7 @@ pub(super) fn watch(
         pid: supervisor.pid(),
         cgroup: supervisor.cgroup().map(Cgroup::memory_events),
         limits,
+        tmp: supervisor.shared_tmp(),
         memory: TreeMemory::new(private_dirs)?,
         failed_counts: 0,
     };
@@ -52,6 +54,8 @@ struct Watch {
     pid: i32,
     cgroup: Option<MemoryEvents>,
     limits: TreeLimits,
+    /// `None` where the tree has no tmpfs of its own.
+    tmp: Option<Arc<TmpUsage>>,
     memory: TreeMemory,
     failed_counts: u32,
 }
@@ -62,6 +66,10 @@ impl Watch {
         let mut pause = PAUSE;
         while !wait_readable(&[pidfd], Some(Instant::now() + pause)) {
             let start = Instant::now();
+            if let Some(tmp) = &self.tmp {
+                tmp.open(self.pid);
+                tmp.look();
+            }
             let reached = match &self.cgroup {
                 Some(events) => events.ran_out_of_memory().then_some(Status::OutOfMemory),
                 None => self.count(),
@@ -76,6 +84,9 @@ impl Watch {
     /// The limit that the tree is above.
     fn count(&mut self) -> Option<Status> {
         let TreeLimits { memory_bytes, processes } = self.limits;
+        if self.limits == TreeLimits::default() {
+            return None;
+        }
         let Some(pids) = descendants(self.pid) else {
             self.failed_counts += 1;
             return (self.failed_counts >= MAX_FAILED_COUNTS).then_some(Status::OutOfMemory);

@@ -69,7 +69,7 @@ fn output(done: &Finished) -> String {
 
 /// A sentence about the limit of the whole tree that a command has reached.
 fn limit_text(limit: Limit) -> String {
-    format!("; {limit}; raise it with `{}`", limit.setting())
+    format!("; {limit}; {}", limit.remedy())
 }
 
 fn ended(output: &str, how: String) -> Reply {

@@ -3,7 +3,7 @@
 use super::Project;
 use crate::test_instance::{Ran, TestInstance, ran};
 
-const OWN: &str = "programs = ['tool']\nhosts = ['api.example']\npass = ['TOOL_KEY']\narguments = ['-u']\n\
+const OWN: &str = "programs = ['tool']\npackages = ['@vendor/tool-cli']\nhosts = ['api.example']\npass = ['TOOL_KEY']\narguments = ['-u']\n\
     [env]\nTOOL_MODE = 'caged'\n\
     [[home]]\npath = '.tool/login'\naccess = 'read-only'\n\
     [[home]]\npath = '.tool/state'\naccess = 'read-write'\n\
@@ -80,14 +80,29 @@ fn arguments_are_for_the_program_of_the_profile_alone() {
     let tool = project.file("project/tool", "#!/bin/sh\necho \"$@\"\n");
     std::fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     std::fs::copy(&tool, project.dir().join("other")).unwrap();
-    for (program, want) in [("./tool", "-u a\n"), ("./other", "a\n")] {
-        let ran = project.run(&["--profile", "tool", "--", program, "a"]);
+    std::fs::copy(&tool, project.dir().join("npx")).unwrap();
+    for (words, want) in [
+        (&["./tool", "a"][..], "-u a\n"),
+        (&["./other", "a"], "a\n"),
+        (&["./npx", "-y", "@vendor/tool-cli@2", "a"], "-y @vendor/tool-cli@2 -u a\n"),
+        (&["./npx", "-y", "other", "a"], "-y other a\n"),
+    ] {
+        let ran = project.run(&[&["--profile", "tool", "--"], words].concat());
         assert_eq!(ran.stdout, want, "{ran:?}");
+        // It is named to a person who runs the program without it, and to no other.
+        let ran = project.run(&[&["--"], words].concat());
+        assert_eq!(ran.stderr.contains("`--profile tool`"), want.contains("-u"), "{ran:?}");
     }
-    // It is named to a person who runs the program without it, and to no other.
-    for (program, is_named) in [("./tool", true), ("./other", false)] {
-        let ran = project.run(&["--", program]);
-        assert_eq!(ran.stderr.contains("`--profile tool`"), is_named, "{ran:?}");
+    for (line, profile) in [
+        ("npx claude", "claude"),
+        ("npx @anthropic-ai/claude-code", "claude"),
+        ("npx codex", "codex"),
+        ("npx -y @openai/codex", "codex"),
+    ] {
+        let words: Vec<&str> =
+            line.split(' ').map(|word| if word == "npx" { "./npx" } else { word }).collect();
+        let ran = project.run(&[&["--"][..], &words].concat());
+        assert!(ran.stderr.contains(&format!("`--profile {profile}` shows its login")), "{line}: {ran:?}");
     }
 }
 
@@ -129,6 +144,48 @@ fn a_profile_on_the_lower_levels_holds_or_is_refused() {
         let ran =
             with_profile(&project, "cat ~/.tool/login; (echo x > ~/.tool/login) 2>/dev/null || echo kept");
         assert_eq!(ran.stdout, "the loginkept\n", "{ran:?}");
+    }
+}
+
+#[test]
+fn flags_on_the_landlock_level_hold_or_are_refused_by_name() {
+    let Some(project) = project("flags with Landlock alone") else { return };
+    if !super::is_here("perl") {
+        return;
+    }
+    project.instance.configure("{}");
+    let wrapper = ["perl", "-e", include_str!("../hostile_children/without_namespaces.pl")];
+    let run = |flags: &[&str]| {
+        let words = [&["run"], flags, &["--", "echo", "it ran"]].concat();
+        let mut command = project.instance.wrapped(&wrapper, &words);
+        ran(command.current_dir(project.dir()).env("PATH", super::SYSTEM_PATH).output().unwrap())
+    };
+    let control = run(&[]);
+    if control.code == 125 {
+        picoclaw_testing::skip!("this kernel has no Landlock: {}", control.stderr);
+        return;
+    }
+    assert_eq!((control.code, control.stdout.as_str()), (0, "it ran\n"), "{control:?}");
+    for (flags, said) in [
+        (
+            &["--profile", "tool"][..],
+            "`--profile` needs a mount namespace: this host gives Landlock\nhint: `--pass",
+        ),
+        (&["--cache", "shared"], "`--cache shared` needs a native cage: this host gives Landlock"),
+        (&["--cache", "none"], "`--cache none` needs a mount namespace: this host gives Landlock"),
+        (&["--publish", "3999"], "`--publish` needs a native cage: this host gives Landlock"),
+        (&["--tmp", "64M"], "`--tmp` needs a mount namespace: this host gives Landlock"),
+        (&["--debug"], "`--debug` needs a pid namespace: this host gives Landlock"),
+    ] {
+        let ran = run(flags);
+        assert_eq!((ran.code, ran.stdout.as_str()), (125, ""), "{flags:?}: {ran:?}");
+        assert!(ran.stderr.contains(said), "{flags:?}: {ran:?}");
+    }
+    // What is no more than a path or a variable holds there too.
+    for flags in [&["--profile", "bare"][..], &["--net", "host"], &["--memory", "512M"], &["--pass", "PATH"]]
+    {
+        project.file("home/profiles/bare.toml", "programs = ['bare']\n");
+        assert_eq!(run(flags).stdout, "it ran\n", "{flags:?}");
     }
 }
 

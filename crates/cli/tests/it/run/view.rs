@@ -234,6 +234,30 @@ fn memory_is_bounded_for_the_whole_tree() {
 }
 
 #[test]
+fn a_full_tmp_is_named_after_a_run_that_failed() {
+    let Some(project) = Project::new("full tmp") else { return };
+    let fill = "head -c 64M /dev/zero > /tmp/big";
+    let cleaned = format!("{fill} || {{ sleep 0.2; rm /tmp/big; exit 3; }}");
+    let survived = format!("{fill}; true");
+    let shared = fill.replace("/tmp", "/dev/shm");
+    for (why, size, line, code, is_named) in [
+        ("full", "16M", fill, 1, true),
+        ("full, and removed by a program that cleans up", "16M", &cleaned, 3, true),
+        ("full of shared memory", "16M", &shared, 1, true),
+        ("a command that did not fail", "16M", &survived, 0, false),
+        ("a failure of another kind", "16M", "head -c 8M /dev/zero > /tmp/big; exit 1", 1, false),
+        ("enough", "128M", fill, 0, false),
+        ("a file elsewhere", "16M", "head -c 64M /dev/zero > $TMPDIR/big; exit 1", 1, false),
+    ] {
+        let ran = project.run(&["--tmp", size, "--", "sh", "-c", line]);
+        assert_eq!(ran.code, code, "{why}: {ran:?}");
+        let said =
+            ran.stderr.contains("picoclaw run: `/tmp` was full (16 of 16 MiB); raise it with --tmp SIZE\n");
+        assert_eq!(said, is_named, "{why}: {ran:?}");
+    }
+}
+
+#[test]
 fn a_cage_in_a_cage_says_what_it_lacks() {
     let Some(project) = Project::new("nesting") else { return };
     let binary = project.command(&[]).get_program().to_str().unwrap().to_owned();
