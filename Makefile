@@ -7,10 +7,10 @@ PREFIX ?= $(HOME)/.local
 override ARGS := $(value ARGS)
 export ARGS
 
-.PHONY: help run tour build test soak everyday bench lint deny fmt fuzz setup install uninstall clean
+.PHONY: help run tour build test test-windows soak everyday bench lint deny fmt fuzz setup install uninstall clean
 
 help: ## show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 run: build ## start a session with an agent (ARGS='-m "ls"' for one turn); the tour where there is no terminal
 	@if [ -n "$$ARGS" ] || [ -t 0 -a -t 1 ]; then eval "target/picoclaw agent $$ARGS"; \
@@ -27,6 +27,9 @@ setup: ## install what the tests need and this machine lacks (bubblewrap, tmux, 
 
 test: setup ## format, clippy, licences, every test as root and as an ordinary user, and the release binary
 	@bash scripts/test.sh
+
+test-windows: ## test what builds for Windows so far under Wine (installs mingw-w64 and wine64)
+	@bash scripts/test-windows.sh
 
 soak: setup ## the same with full counts (takes much longer)
 	@PICOCLAW_SOAK=1 bash scripts/test.sh

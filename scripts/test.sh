@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs every check: formatting, clippy, licences, all tests, the same as an ordinary user when root runs this, and the
-# integration tests once more against the release binary. Ends with a list of what was skipped; STRICT=1 makes that a failure.
+# Runs every check: formatting, clippy, licences, whether the parts for Windows compile, all tests, the same as an ordinary
+# user when root runs this, and the integration tests once more against the release binary. Ends with a list of what was
+# skipped; STRICT=1 makes that a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,6 +23,12 @@ begin "format, clippy, licences"
 cargo fmt --all --check
 cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 bash scripts/deny.sh
+
+begin "what builds for Windows, compiled only"
+bash scripts/test-windows.sh --check || {
+  [ $? = 77 ] || exit 1
+  printf 'script\tthe compile check for Windows\tthe Rust target cannot be added\n' >> "$skips"
+}
 
 # programs: the test programs and the binaries that they start, one a line: kind, name, path.
 programs() {

@@ -18,6 +18,7 @@ pub mod shell;
 mod spawning;
 mod subject;
 mod verdict;
+pub mod windows_path;
 mod zone;
 
 pub use intent::{

@@ -3,6 +3,8 @@
 //! What is checked must be what is opened, so dots are folded once, here, and only the folded form is
 //! passed on (W48: the original checked one spelling and opened another).
 
+use crate::windows_path::{self, WindowsPathFault};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -12,13 +14,14 @@ const MAX_PATH_LEN: usize = 4095;
 
 /// An absolute path without `.`, `..`, empty components or NUL bytes.
 ///
-/// Clean paths have one spelling each, so they are compared as bytes, not component by component.
+/// Clean paths have one spelling each, so they are compared as bytes, not component by component; on
+/// Windows without regard to case.
 #[derive(Debug, Clone)]
 pub struct CleanPath(PathBuf);
 
 impl PartialEq for CleanPath {
     fn eq(&self, other: &Self) -> bool {
-        self.bytes() == other.bytes()
+        self.key() == other.key()
     }
 }
 
@@ -26,7 +29,7 @@ impl Eq for CleanPath {}
 
 impl std::hash::Hash for CleanPath {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.bytes().hash(state);
+        self.key().hash(state);
     }
 }
 
@@ -38,7 +41,7 @@ impl PartialOrd for CleanPath {
 
 impl Ord for CleanPath {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.bytes().cmp(other.bytes())
+        self.key().cmp(&other.key())
     }
 }
 
@@ -51,18 +54,27 @@ pub enum PathFault {
     /// Longer than the kernel accepts.
     #[error("path is longer than {MAX_PATH_LEN} bytes")]
     TooLong,
+    /// A spelling that Windows gives another meaning.
+    #[error(transparent)]
+    Windows(#[from] WindowsPathFault),
 }
 
 impl CleanPath {
     /// Folds `path` as text, without following links. A relative path starts at `base`; `..` at the
     /// root stays at the root.
     pub fn new(path: &Path, base: &CleanPath) -> Result<Self, PathFault> {
+        if cfg!(windows) {
+            return Ok(Self::fold_windows(path, Some(base))?);
+        }
         check_text(path.as_os_str())?;
         Self::fold(if path.is_absolute() { Path::new("/") } else { &base.0 }, path)
     }
 
     /// Folds an absolute path. `None` if it is relative or not a path.
     pub fn absolute(path: &Path) -> Option<Self> {
+        if cfg!(windows) {
+            return Self::fold_windows(path, None).ok();
+        }
         if !path.is_absolute() || check_text(path.as_os_str()).is_err() {
             return None;
         }
@@ -76,6 +88,9 @@ impl CleanPath {
 
     /// The rest of this path below `base`. `None` if it is not below.
     pub fn below(&self, base: &CleanPath) -> Option<&Path> {
+        if cfg!(windows) {
+            return windows_path::below(self.0.to_str()?, base.0.to_str()?).map(Path::new);
+        }
         // Most paths are not below, which their bytes show at once.
         let rest = self.bytes().strip_prefix(base.bytes())?;
         let at_boundary = rest.first().is_none_or(|byte| char::from(*byte) == std::path::MAIN_SEPARATOR);
@@ -87,6 +102,22 @@ impl CleanPath {
 
     fn bytes(&self) -> &[u8] {
         self.0.as_os_str().as_encoded_bytes()
+    }
+
+    /// What equality, order and hash compare.
+    fn key(&self) -> Cow<'_, [u8]> {
+        if cfg!(windows)
+            && let Some(text) = self.0.to_str()
+        {
+            return Cow::Owned(windows_path::case_key(text).into_bytes());
+        }
+        Cow::Borrowed(self.bytes())
+    }
+
+    fn fold_windows(path: &Path, base: Option<&CleanPath>) -> Result<Self, WindowsPathFault> {
+        let text = path.to_str().ok_or(WindowsPathFault::NotUnicode)?;
+        let base = base.and_then(|base| base.0.to_str());
+        windows_path::fold(text, base).map(|path| Self(path.into()))
     }
 
     fn fold(base: &Path, path: &Path) -> Result<Self, PathFault> {
@@ -129,10 +160,12 @@ fn check_text(text: &OsStr) -> Result<(), PathFault> {
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     fn base() -> CleanPath {
         CleanPath::absolute(Path::new("/ws")).unwrap()
     }
 
+    #[cfg(unix)]
     #[test]
     fn dots_are_folded_as_text() {
         for (why, path, want) in [
@@ -152,10 +185,27 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn what_the_kernel_would_not_take_is_no_path() {
         assert_eq!(CleanPath::new(Path::new("a\0b"), &base()), Err(PathFault::Nul));
         assert_eq!(CleanPath::new(Path::new(&"a/".repeat(10_000)), &base()), Err(PathFault::TooLong));
         assert_eq!(CleanPath::new(Path::new(&"x".repeat(5_000)), &base()), Err(PathFault::TooLong));
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn windows_paths_are_folded_and_compared_without_case() {
+        let base = CleanPath::absolute(Path::new(r"c:\ws")).unwrap();
+        let path = CleanPath::new(Path::new("./Data/../x"), &base).unwrap();
+        assert_eq!(path.as_path(), Path::new(r"C:\ws\x"));
+        assert_eq!(path, CleanPath::absolute(Path::new(r"C:\WS\X")).unwrap());
+        assert_eq!(path.below(&base), Some(Path::new("x")));
+        assert_eq!(CleanPath::absolute(Path::new(r"C:\wsx")).unwrap().below(&base), None);
+        assert!(CleanPath::absolute(Path::new(r"\x")).is_none(), "no drive");
+        assert_eq!(
+            CleanPath::new(Path::new("NUL"), &base),
+            Err(PathFault::Windows(WindowsPathFault::ReservedName))
+        );
     }
 }

@@ -57,6 +57,25 @@ const CONNECTS: &[&str] = &[
 ];
 const CONNECTS_IN: &[&str] = &["crates/sandbox/src/outbound/", "crates/sys/src/linux/net_namespace.rs"];
 
+/// What tells platforms apart, and where that is allowed.
+const PLATFORMS: &[&str] = &[
+    "cfg(windows",
+    "cfg(unix",
+    "cfg(not(windows",
+    "cfg(not(unix",
+    "cfg!(windows",
+    "cfg!(unix",
+    "target_os",
+    "target_family",
+];
+const PLATFORMS_IN: &[&str] = &[
+    "crates/sys/src/",
+    "crates/sandbox/src/isolate/",
+    "crates/sandbox/src/launch/",
+    "crates/sandbox/src/root/",
+    "crates/policy/src/path.rs",
+];
+
 #[test]
 fn crates_depend_in_one_direction() {
     for (name, allowed) in DEPENDENCIES {
@@ -96,6 +115,11 @@ fn files_are_opened_by_path_where_that_is_allowed() {
 #[test]
 fn hosts_are_resolved_and_connected_to_in_one_place() {
     assert_only_in(CONNECTS, CONNECTS_IN, "connects");
+}
+
+#[test]
+fn platforms_are_told_apart_in_few_places() {
+    assert_only_in(PLATFORMS, PLATFORMS_IN, "tells platforms apart");
 }
 
 #[test]
