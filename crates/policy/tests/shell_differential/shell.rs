@@ -62,6 +62,7 @@ impl Shell {
                 Self { command: format!("{bash} --noprofile --norc"), markers: "/nonexistent".into() }
             }
             Dialect::Posix => Self { command: "/usr/bin/dash".to_owned(), markers: marker_programs().ok()? },
+            Dialect::PowerShell => return None,
         };
         match shell.run(&["m2 yes".to_owned()]) {
             Ok(executed) if executed == [(0, "m2".to_owned(), vec!["yes".to_owned()])] => Some(shell),

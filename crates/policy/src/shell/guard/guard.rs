@@ -12,7 +12,7 @@ use crate::config::{ExecConfig, Guard as Mode};
 use crate::path::CleanPath;
 use crate::path_rules::{self, RuleFault};
 use crate::policy::Reach;
-use crate::shell::{NotUnderstood, Span, parse};
+use crate::shell::{Dialect, NotUnderstood, Span, parse};
 use regex::Regex;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -158,6 +158,10 @@ impl Guard {
                 what: "a private-use character".to_owned(),
                 span: Span { start: at, end: at },
             });
+        }
+        if context.dialect == Dialect::PowerShell {
+            interpreter.powershell(text);
+            return Ok(());
         }
         let script = parse(text, context.dialect)?;
         interpreter.script(&script, Rc::new(State::new(context.cwd)), &Input::Inherited);

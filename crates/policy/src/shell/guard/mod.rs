@@ -31,6 +31,7 @@ mod options;
 mod parameter;
 mod partial_word;
 mod paths;
+mod powershell;
 mod programs;
 mod redirect;
 mod remedies;

@@ -309,7 +309,7 @@ impl Interpreter<'_> {
             || (access != Access::Write && self.context.file_system.on_path(asked))
     }
 
-    fn report_outside(&mut self, text: &str, rule: &str, why: &str, remedy: Remedy) {
+    pub(super) fn report_outside(&mut self, text: &str, rule: &str, why: &str, remedy: Remedy) {
         self.report(Finding {
             kind: Kind::PathOutside,
             rule: rule.to_owned(),

@@ -15,17 +15,19 @@ use std::sync::OnceLock;
 /// configuration.
 pub(super) fn first_broken() -> Option<RuleFault> {
     static BROKEN: OnceLock<Option<RuleFault>> = OnceLock::new();
-    BROKEN.get_or_init(|| FAMILIES.iter().copied().flatten().find_map(check_rule)).clone()
+    // The examples are lines for POSIX shells, in a place that Windows does not have.
+    let cwd = CleanPath::absolute(Path::new("/workspace"))?;
+    BROKEN.get_or_init(|| FAMILIES.iter().copied().flatten().find_map(|rule| check_rule(rule, &cwd))).clone()
 }
 
-fn check_rule(rule: &Rule) -> Option<RuleFault> {
+fn check_rule(rule: &Rule, cwd: &CleanPath) -> Option<RuleFault> {
     let missing = (rule.stops.is_empty() || rule.spares.is_empty()).then_some("it has no example");
     let missed =
-        rule.stops.iter().find(|example| !triggers(rule, example)).map(|_| "it does not stop what it should");
+        rule.stops.iter().find(|example| !triggers(rule, example, cwd)).map(|_| "it does not stop what it should");
     let struck = rule
         .spares
         .iter()
-        .find(|example| triggers(rule, example))
+        .find(|example| triggers(rule, example, cwd))
         .map(|_| "it does not spare what it should");
     let why = missing.or(missed).or(struck)?;
     Some(RuleFault {
@@ -34,8 +36,7 @@ fn check_rule(rule: &Rule) -> Option<RuleFault> {
     })
 }
 
-fn triggers(rule: &Rule, example: &str) -> bool {
-    let Some(cwd) = CleanPath::absolute(Path::new("/workspace")) else { return false };
+fn triggers(rule: &Rule, example: &str, cwd: &CleanPath) -> bool {
     let zones = Zones { workspace: vec![cwd.clone()], protected: Protected::default() };
     let rules = PathRules::default();
     let context = GuardContext {
@@ -44,7 +45,7 @@ fn triggers(rule: &Rule, example: &str) -> bool {
         write_rules: &rules,
         reach: Reach::Workspace,
         confinement: Confinement::Nothing,
-        cwd: &cwd,
+        cwd,
         home: None,
         dialect: Dialect::Bash,
         file_system: &NoFileSystem,
@@ -59,8 +60,9 @@ mod tests {
 
     #[test]
     fn every_rule_is_as_good_as_its_examples() {
+        let cwd = CleanPath::absolute(Path::new("/workspace")).unwrap();
         for rule in FAMILIES.iter().copied().flatten() {
-            assert_eq!(check_rule(rule), None, "{}: {}", rule.name, rule.why);
+            assert_eq!(check_rule(rule, &cwd), None, "{}: {}", rule.name, rule.why);
         }
     }
 }

@@ -52,7 +52,14 @@ fn is_readable(text: &str, dialect: Dialect) -> ParseResult<()> {
         let what = format!("the control character {}", c.escape_unicode());
         return Err(NotUnderstood { what, span: Span { start, end: start + c.len_utf8() } });
     }
-    if dialect == Dialect::Posix { refuse_split_operator(text) } else { Ok(()) }
+    match dialect {
+        Dialect::Bash => Ok(()),
+        Dialect::Posix => refuse_split_operator(text),
+        Dialect::PowerShell => {
+            let what = "PowerShell, which has no parser here".to_owned();
+            Err(NotUnderstood { what, span: Span { start: 0, end: text.len() } })
+        }
+    }
 }
 
 /// Older versions of dash and busybox do not look past a line continuation in the middle of an
