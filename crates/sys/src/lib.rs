@@ -1,6 +1,8 @@
 //! The only crate with unsafe code: creating processes, and kernel interfaces that rustix does not wrap.
 //!
-//! It carries out what a [`linux::ChildSpec`] describes and reports which step failed. It decides nothing.
+//! It carries out what a `ChildSpec` of the platform describes and reports which step failed. It decides nothing.
 
 #[cfg(target_os = "linux")]
 pub mod linux;
+#[cfg(windows)]
+pub mod windows;

@@ -22,8 +22,11 @@ pub(super) fn first_broken() -> Option<RuleFault> {
 
 fn check_rule(rule: &Rule, cwd: &CleanPath) -> Option<RuleFault> {
     let missing = (rule.stops.is_empty() || rule.spares.is_empty()).then_some("it has no example");
-    let missed =
-        rule.stops.iter().find(|example| !triggers(rule, example, cwd)).map(|_| "it does not stop what it should");
+    let missed = rule
+        .stops
+        .iter()
+        .find(|example| !triggers(rule, example, cwd))
+        .map(|_| "it does not stop what it should");
     let struck = rule
         .spares
         .iter()
