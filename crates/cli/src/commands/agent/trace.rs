@@ -8,6 +8,7 @@ use picoclaw_agent::call::Reply;
 use picoclaw_sandbox::permit::Approval;
 use picoclaw_sandbox::printable;
 use serde_json::Value;
+use similar::{ChangeTag, TextDiff};
 use std::time::{Duration, Instant};
 
 /// Number of quoted output lines.
@@ -15,6 +16,9 @@ const MAX_QUOTED_LINES: usize = 4;
 
 /// Number of shown lines of a diff.
 const MAX_DIFF_LINES: usize = 12;
+
+/// After this time a diff is whole lines taken away and added.
+const DIFF_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// A running call.
 #[derive(Debug)]
@@ -175,15 +179,14 @@ fn diff_lines(tool: &str, arguments: &Value) -> Vec<DiffLine> {
         _ => return Vec::new(),
     };
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| {
-        pairs.take_while(|(one, other)| one == other).count()
-    };
-    let before = same(&mut old.iter().zip(&new));
-    let after = same(&mut old[before..].iter().rev().zip(new[before..].iter().rev()));
-    let shown = |line: &&str| sanitize(line).replace('\t', "    ");
-    let removed = old[before..old.len() - after].iter().map(|line| DiffLine::Removed(shown(line)));
-    let added = new[before..new.len() - after].iter().map(|line| DiffLine::Added(shown(line)));
-    removed.chain(added).collect()
+    let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_slices(&old, &new);
+    let shown = |line: &str| sanitize(line).replace('\t', "    ");
+    let changes = diff.iter_all_changes().filter_map(|change| match change.tag() {
+        ChangeTag::Equal => None,
+        ChangeTag::Delete => Some(DiffLine::Removed(shown(change.value()))),
+        ChangeTag::Insert => Some(DiffLine::Added(shown(change.value()))),
+    });
+    changes.collect()
 }
 
 /// The first lines of the output, and how many more there are.
@@ -254,6 +257,13 @@ mod tests {
             json!({"path": "a", "old_text": "same\none\nend", "new_text": "same\n1\n\u{1b}[31m2\nend"});
         let shown = line("edit_file", &edit, &Reply::Done("File edited: a".to_owned()), None);
         assert_eq!(shown, "✓ edit_file a · allowed · 12 ms\n  - one\n  + 1\n  + \\u{1b}[31m2");
+        let two = json!({"path": "a", "old_text": "a\nb\nc", "new_text": "1\nb\n3\n"});
+        let shown = line("edit_file", &two, &Reply::Done("File edited: a".to_owned()), None);
+        assert_eq!(
+            shown,
+            "✓ edit_file a · allowed · 12 ms\n  - a\n  + 1\n  - c\n  + 3",
+            "what stays in between is not shown"
+        );
         let long = json!({"path": "a", "content": "x\n".repeat(20)});
         let shown = line("write_file", &long, &Reply::Done("File written: a".to_owned()), None);
         assert!(shown.lines().count() == 14 && shown.ends_with("(8 more lines)"), "{shown}");
