@@ -5,7 +5,9 @@ use crate::arguments::MigrateArguments;
 use crate::commands::config::print_error;
 use crate::exit::Exit;
 use crate::print;
-use crate::settings::{ConfigPresence, Migration, ProcessEnv, Request, Settings, load, migrate};
+use crate::settings::{
+    ConfigPresence, Migration, ProcessEnv, Request, Settings, load, migrate, movable_providers,
+};
 use anyhow::Result;
 use picoclaw_policy::config::ShownKey;
 use picoclaw_sandbox::instance::Instance;
@@ -112,6 +114,13 @@ fn rows(loaded: &Settings) -> Vec<Row> {
     let files = [&loaded.config_path, &loaded.secrets_path].map(|path| format!("{}:", path.display()));
     let given = loaded.show().into_iter().filter(|row| files.iter().any(|file| row.origin.starts_with(file)));
     let mut rows: Vec<Row> = given.flat_map(|shown| explain(&shown, &files[0])).collect();
+    for model in movable_providers(loaded) {
+        let start = format!("providers.{}.", model.name);
+        for row in rows.iter_mut().filter(|row| row.key.starts_with(&start)) {
+            let key = if row.change.is_some() { ", and the key into `.security.yml`" } else { "" };
+            row.change = Some(format!("move it into `model_list`{key}"));
+        }
+    }
     if loaded.unnamed_isolation().is_some() {
         rows.push(Row {
             key: "isolation".to_owned(),
@@ -206,12 +215,15 @@ fn write(loaded: &Settings, env: &ProcessEnv) -> Result<Exit> {
     let isolation = loaded.unnamed_isolation().map(|_| app::can_isolate(&loaded.config.isolation));
     match migrate(loaded, env, &instance, isolation)? {
         Migration::Nothing => print::line("nothing to change")?,
-        Migration::Written { copies, moved } => {
+        Migration::Written { copies, providers, moved } => {
             for copy in copies {
                 print::line(&format!("copied: {copy}"))?;
             }
             if let Some(enabled) = isolation {
                 print::line(&format!("written: `isolation.enabled` is {enabled}"))?;
+            }
+            for name in providers {
+                print::line(&format!("moved: `providers.{}` into `model_list`", printable(&name)))?;
             }
             if moved > 0 {
                 print::line(&format!(

@@ -1,8 +1,9 @@
-//! Edits `tools.mcp` and `model_list` in the text of a configuration, with its comments and layout preserved.
+//! Edits `tools.mcp`, `model_list` and `providers` in the text of a configuration, with its comments and layout preserved.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
-use serde_json::Value;
+use picoclaw_policy::config::ModelConfig;
+use serde_json::{Value, json};
 
 /// Some editors write it.
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -73,19 +74,68 @@ pub(super) fn with_model(text: &str, entry: &Value) -> Result<String, ChangeErro
 /// Keys by the name of their model.
 pub(super) type ModelKeys = Vec<(String, Vec<String>)>;
 
-/// `text` with `isolation.enabled` named, if a value is given, and without the keys of models, which
-/// are returned. References and models that share a name stay.
-pub(super) fn migrated(text: &str, isolation: Option<bool>) -> Result<(String, ModelKeys), ChangeError> {
+/// `text` with `isolation.enabled` named, if a value is given, with these providers as entries of
+/// `model_list`, and without the keys of models, which are returned. References and models that share
+/// a name stay.
+pub(super) fn migrated(
+    text: &str,
+    isolation: Option<bool>,
+    providers: &[ModelConfig],
+) -> Result<(String, ModelKeys), ChangeError> {
     let mut keys = ModelKeys::new();
     let text = edit(text, |whole| {
         if let Some(enabled) = isolation {
             let section = object_at(whole, "isolation", "isolation")?;
             set_property(&section, "enabled", CstInputValue::Bool(enabled));
         }
+        providers.iter().try_for_each(|model| move_provider(whole, model))?;
+        if !providers.is_empty() {
+            remove_unused_providers(whole);
+        }
         keys = take_model_keys(whole);
         Ok(())
     })?;
     Ok((text, keys))
+}
+
+/// Makes the provider that `model` was read from an entry of `model_list`, which has all of its keys.
+fn move_provider(whole: &CstObject, model: &ModelConfig) -> Result<(), ChangeError> {
+    let providers = object_at(whole, "providers", "providers")?;
+    let Some(provider) = providers.get(&model.name) else { return Ok(()) };
+    let mut entry = json!({"model_name": model.name, "model": model.model, "provider": model.provider});
+    if let (Some(entry), Some(Value::Object(given))) =
+        (entry.as_object_mut(), provider.value().and_then(|value| value.to_serde_value()))
+    {
+        entry.extend(given.into_iter().filter(|(_, value)| !is_blank(value)));
+    }
+    let list = whole.array_value_or_create("model_list").ok_or(ChangeError::NoList("model_list"))?;
+    list.append(to_cst_input(&entry));
+    provider.remove();
+    Ok(())
+}
+
+/// Removes the providers that say nothing, as files of that time list them all.
+fn remove_unused_providers(whole: &CstObject) {
+    let Some(section) = whole.get("providers") else { return };
+    let Some(providers) = section.object_value() else { return };
+    for provider in providers.properties() {
+        let value = provider.value().and_then(|value| value.to_serde_value());
+        if matches!(&value, Some(Value::Object(given)) if given.values().all(is_blank)) {
+            provider.remove();
+        }
+    }
+    if providers.properties().is_empty() {
+        section.remove();
+    }
+}
+
+fn is_blank(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.iter().all(is_blank),
+        _ => false,
+    }
 }
 
 fn take_model_keys(whole: &CstObject) -> ModelKeys {
@@ -201,7 +251,6 @@ fn to_cst_input(value: &Value) -> CstInputValue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_change_leaves_comments_and_layout_as_they_are() {

@@ -1,4 +1,5 @@
-//! Adapts the files of a PicoClaw home: names isolation, and moves keys of models into the secrets file.
+//! Adapts the files of a PicoClaw home: names isolation, makes `providers` entries of `model_list`, and
+//! moves keys of models into the secrets file.
 
 use super::edit::{EditError, LOCK_FILE, LOCK_TIMEOUT};
 use super::edit_mcp;
@@ -6,7 +7,7 @@ use super::edit_model::with_key;
 use super::file::read_text;
 use super::load::{Request, Settings, SettingsError, load_with_text};
 use super::process_env::ProcessEnv;
-use picoclaw_policy::config::Config;
+use picoclaw_policy::config::{Config, ModelConfig, ShownKey};
 use picoclaw_sandbox::instance::{Created, Instance};
 use picoclaw_sandbox::state_dir::StateDir;
 use std::path::Path;
@@ -19,12 +20,28 @@ pub(crate) enum Migration {
     Written {
         /// The copies of the files as they were.
         copies: Vec<String>,
+        /// The providers that became models.
+        providers: Vec<String>,
         /// How many models had their keys moved.
         moved: usize,
     },
 }
 
-/// Names `isolation.enabled`, if a value is given, and moves keys. Nothing else may change.
+/// The models of `providers` that can become entries of `model_list`: all that the file alone describes.
+pub(crate) fn movable_providers(settings: &Settings) -> Vec<ModelConfig> {
+    let file = format!("{}:", settings.config_path.display());
+    let rows = settings.show();
+    let named = |row: &&ShownKey| row.key.starts_with("providers.") && row.origin != "default";
+    let is_elsewhere = |row: &ShownKey| !row.origin.starts_with(&file);
+    let has_models = rows.iter().any(|row| row.key.starts_with("model_list["));
+    if has_models || rows.iter().filter(named).any(is_elsewhere) {
+        return Vec::new();
+    }
+    let models = settings.config.models.iter();
+    models.filter(|model| model.provider.as_ref() == Some(&model.name)).cloned().collect()
+}
+
+/// Names `isolation.enabled`, if a value is given, and moves models and keys. Nothing else may change.
 pub(crate) fn migrate(
     settings: &Settings,
     env: &ProcessEnv,
@@ -35,7 +52,8 @@ pub(crate) fn migrate(
     let request = Request { config: Some(&settings.config_path), env };
     let before = load_with_text(&request, None)?;
     let old_text = before.text().unwrap_or_default().to_owned();
-    let (text, keys) = edit_mcp::migrated(&old_text, isolation)?;
+    let providers = movable_providers(&before);
+    let (text, keys) = edit_mcp::migrated(&old_text, isolation, &providers)?;
     if text == old_text {
         return Ok(Migration::Nothing);
     }
@@ -63,7 +81,8 @@ pub(crate) fn migrate(
         return Err(EditError::Elsewhere);
     }
     instance.rewrite(&settings.config_path, &text)?;
-    Ok(Migration::Written { copies, moved: keys.len() })
+    let providers = providers.into_iter().map(|model| model.name).collect();
+    Ok(Migration::Written { copies, providers, moved: keys.len() })
 }
 
 /// A copy beside the file, under the first name that is free.

@@ -26,7 +26,7 @@ pub(crate) use env_models::{EnvModel, env_models};
 pub(crate) use file::first_line;
 pub(crate) use helper_check::RefusedHelpers;
 pub(crate) use load::{ConfigPresence, Request, Settings, SettingsError, load};
-pub(crate) use migrate::{Migration, migrate};
+pub(crate) use migrate::{Migration, migrate, movable_providers};
 pub(crate) use process_env::ProcessEnv;
 pub(crate) use profiles::{FoundProfile, Profiles};
 pub(crate) use workspace_check::{exposure_warnings, workspace_fault, workspace_fault_in};

@@ -260,8 +260,7 @@ mod tests {
         let two = json!({"path": "a", "old_text": "a\nb\nc", "new_text": "1\nb\n3\n"});
         let shown = line("edit_file", &two, &Reply::Done("File edited: a".to_owned()), None);
         assert_eq!(
-            shown,
-            "✓ edit_file a · allowed · 12 ms\n  - a\n  + 1\n  - c\n  + 3",
+            shown, "✓ edit_file a · allowed · 12 ms\n  - a\n  + 1\n  - c\n  + 3",
             "what stays in between is not shown"
         );
         let long = json!({"path": "a", "content": "x\n".repeat(20)});
