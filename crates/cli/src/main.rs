@@ -117,7 +117,6 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     if let (Command::Gateway(own), Some(signals)) = (&arguments.command, signals) {
         start_logs(&loaded, &process_env, LogProfile::Gateway, loaded.config.log_level)?;
-        announce(&loaded);
         let config = arguments.global.config.clone();
         return commands::gateway::run(own, signals, &loaded, &process_env, config).map(ExitCode::from);
     }

@@ -12,7 +12,7 @@ use crate::settings::{ProcessEnv, Settings};
 use address::Reach;
 use anyhow::{Context, Result};
 use build::{GeneratedToken, Source, services};
-use picoclaw_agent::gateway::{Gateway, GatewayOptions, listen};
+use picoclaw_agent::gateway::{Gateway, GatewayOptions, Services, listen};
 use picoclaw_sandbox::launch::{raise_fd_limit, resident_bytes};
 use picoclaw_sandbox::presence::GatewayLock;
 use picoclaw_sandbox::sd_notify::notify;
@@ -137,6 +137,7 @@ async fn serve(
     }
     gateway.start().await?;
     print_banner(&gateway, &bound);
+    crate::announce(loaded);
     let systemd = process_env.variable("NOTIFY_SOCKET").filter(|socket| !socket.is_empty());
     let notify_systemd = |state: &str| {
         if let Some(Err(why)) = systemd.map(|socket| notify(socket, state)) {
@@ -183,12 +184,36 @@ fn print_banner(gateway: &Gateway, bound: &[String]) {
         "✓ Console at http://{first}/ (it asks for the token in .picoclaw.pid, or gateway.token)"
     ));
     print::note(&format!("✓ Health endpoints available at http://{first}/health, /ready and /reload (POST)"));
-    print::note("📦 Agent Status:");
-    print::note(&format!("  • Agents: {}", services.config.agents.len()));
-    print::note(&format!("  • Tools: {} loaded", services.executor.registry().tools().count()));
+    print::note(&format!(
+        "📦 Agent Status: {} agents, {} tools loaded",
+        services.config.agents.len(),
+        services.executor.registry().tools().count()
+    ));
+    print::note(&isolation_line(&services));
     print::note("✓ Cron service started");
     if services.config.heartbeat.enabled {
         print::note("✓ Heartbeat service started");
     }
     print::note("Press Ctrl+C to stop");
+}
+
+/// What holds the commands of agents; `picoclaw status` says it in full.
+fn isolation_line(services: &Services) -> String {
+    let exec_env = services.executor.warden().exec_env();
+    let Some(backend) = exec_env.backend().filter(|_| services.config.isolation.enabled) else {
+        return "✗ Isolation is off; `picoclaw status` says what holds commands".to_owned();
+    };
+    let words = backend.enforced(&services.config.isolation).words();
+    let less = words.iter().filter(|(_, word)| word != "held");
+    let less: Vec<_> = less.map(|(layer, word)| format!("{layer} {}", brief(word))).collect();
+    format!(
+        "✓ Isolation by {}: {}",
+        backend.name(),
+        if less.is_empty() { "held".to_owned() } else { less.join(", ") }
+    )
+}
+
+/// A grade without its reason.
+fn brief(grade: &str) -> &str {
+    grade.split_once(':').map_or(grade, |(grade, _)| grade)
 }

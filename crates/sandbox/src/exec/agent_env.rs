@@ -65,9 +65,7 @@ impl AgentEnv {
             private: Vec::new(),
             cache: CacheMode::Private,
         })?;
-        let lines = planned.lines();
-        tracing::info!(target: "isolation", agent = %own.agent, rules = lines.len(), "linux isolation mount plan");
-        for rule in lines {
+        for rule in planned.lines() {
             tracing::debug!(target: "isolation", agent = %own.agent, rule, "linux isolation mount plan");
         }
         Ok(Self::new(planned.build(backend)?))

@@ -162,20 +162,22 @@ fn select_backend_for(config: &Config, host: &Variables) -> Result<Backend, Star
     Ok(backend)
 }
 
-/// Logs each layer that a backend does not enforce in full, as a warning where namespaces are
-/// missing.
+/// Logs the layers that a backend does not enforce in full, as a warning where namespaces are missing.
 pub(super) fn log_unenforced(backend: &Backend, isolation: &IsolationConfig) {
     if *backend == Backend::Landlock && isolation.network == Network::None {
         tracing::warn!(target: "isolation", "The network is closed by refusing sockets; there is no loopback");
     }
-    for (_, layer, grade) in backend.enforced(isolation).layers() {
-        match (backend, grade) {
-            (_, Grade::Full) => {}
-            (Backend::Landlock, grade) => {
-                tracing::warn!(target: "isolation", layer, held = %grade, "Landlock alone holds less than a cage");
-            }
-            (_, grade) => tracing::info!(target: "isolation", layer, held = %grade, "Not held in full"),
+    let enforced = backend.enforced(isolation);
+    let layers = enforced.layers();
+    let less = layers.iter().filter(|(_, _, grade)| !matches!(grade, Grade::Full));
+    let less: Vec<String> = less.map(|(_, layer, grade)| format!("{layer} {grade}")).collect();
+    let less = less.join("; ");
+    match backend {
+        _ if less.is_empty() => {}
+        Backend::Landlock => {
+            tracing::warn!(target: "isolation", layers = less, "Landlock alone holds less than a cage");
         }
+        _ => tracing::debug!(target: "isolation", layers = less, "Not held in full"),
     }
 }
 

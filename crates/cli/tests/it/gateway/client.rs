@@ -93,9 +93,8 @@ impl Gateway {
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let said = Arc::new(Mutex::new(String::new()));
-        loop {
+        while !said.lock().unwrap().contains("Gateway started") {
             match lines.next() {
-                Some(Ok(line)) if line.contains("Gateway started") => break,
                 Some(Ok(line)) => said.lock().unwrap().push_str(&format!("{line}\n")),
                 _ => {
                     let _ = child.wait();

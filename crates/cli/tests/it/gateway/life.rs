@@ -27,6 +27,30 @@ fn it_says_where_it_is_and_ends_with_nothing_left() {
 }
 
 #[test]
+fn it_starts_in_ten_lines_with_the_address_first() {
+    let foreign =
+        r#"{"version": 3, "channels": {"telegram": {"enabled": true}}, "isolation": {"enabled": false}}"#;
+    let (plain, warned) = (TestInstance::new(), TestInstance::with_config(foreign));
+    for (why, instance, warning) in
+        [("a new instance", plain, None), ("a setting of PicoClaw", warned, Some("`channels` is a setting"))]
+    {
+        let gateway = Gateway::new(&instance);
+        let end = warning.unwrap_or("Press Ctrl+C");
+        let said = eventually(why, || Some(gateway.said()).filter(|said| said.contains(end)));
+        let shown: Vec<&str> = said.lines().collect();
+        // Before it there is what every command says of a new instance, or of Landlock alone.
+        let first =
+            shown.iter().position(|line| line.starts_with("✓ Gateway started on 127.0.0.1:")).unwrap();
+        let before = shown[..first].iter();
+        let before =
+            before.filter(|line| !line.contains("made a new instance") && !line.contains("isolation:"));
+        assert_eq!(before.filter(|line| !line.starts_with('{')).count(), 0, "{why}: {shown:?}");
+        assert!(shown.len() - first <= 10, "{why}: {shown:?}");
+        assert!(shown.iter().any(|line| line.contains("Isolation")), "{why}: {shown:?}");
+    }
+}
+
+#[test]
 fn a_killed_one_does_not_stand_in_the_way() {
     let instance = TestInstance::with_config(DIRECT);
     Gateway::new(&instance).kill();
