@@ -11,7 +11,7 @@ use crate::{app, exit, print, units};
 use anyhow::{Context, Result, bail};
 use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::exec::{HiddenTarget, OperatorCommand};
-use picoclaw_sandbox::launch::{Limit, Principal, PublishedPort, Status, Streams};
+use picoclaw_sandbox::launch::{Deadline, Limit, Principal, PublishedPort, Status, Streams};
 use picoclaw_sandbox::protect::Report;
 use picoclaw_sandbox::{CommandError, HostAgents, printable, terminal};
 use std::path::{Path, PathBuf};
@@ -93,6 +93,7 @@ fn caged(
         variables: &variables,
         host: std::env::vars_os().collect(),
         streams: Streams::Own,
+        deadline: timeout.map_or(Deadline::None, Deadline::After),
         subject: app::subject(loaded, None, Origin::Cli)?,
         tool: "run",
         agents: HostAgents { ssh: arguments.ssh_agent, gpg: arguments.gpg },
@@ -100,7 +101,7 @@ fn caged(
         publish: ports,
     };
     let mut child = command.start(ledger)?;
-    let status = terminal::relay(&mut child.running, &signals, timeout);
+    let status = terminal::relay(&mut child.running, &signals);
     let limit = child.running.reached_limit(status);
     let hidden = match status {
         Status::Exited(0) => Vec::new(),

@@ -15,8 +15,8 @@ use crate::isolate::{
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
-    self, CancelToken, ClosedNetwork, Finished, LaunchError, LaunchSpec, ListeningPort, NetCounters,
-    Principal, PublishError, PublishedPort, Running, Status, Streams, WorkDir,
+    self, CancelToken, ClosedNetwork, Deadline, Finished, LaunchError, LaunchSpec, ListeningPort,
+    NetCounters, Principal, PublishError, PublishedPort, Running, Status, Streams, WorkDir,
 };
 use crate::ledger::{Entry, Ledger};
 use crate::permit::OutcomeGuard;
@@ -51,6 +51,8 @@ pub struct OperatorCommand<'c> {
     pub host: Variables,
     /// Its input and output.
     pub streams: Streams,
+    /// How long it may run.
+    pub deadline: Deadline,
     /// On whose behalf it is recorded.
     pub subject: Subject,
     /// The name of the tool in the record.
@@ -276,7 +278,7 @@ impl OperatorCommand<'_> {
         let (argv, principal) = (self.command.to_vec(), self.principal.clone());
         let started =
             confined.spec(program.to_path_buf(), argv, handle, principal).and_then(|(spec, protected)| {
-                let mut spec = LaunchSpec { streams: self.streams.clone(), ..spec };
+                let mut spec = LaunchSpec { streams: self.streams.clone(), deadline: self.deadline, ..spec };
                 for (name, value) in variables.iter().chain(self.variables) {
                     environment::set(&mut spec.environment, name, value.clone());
                 }

@@ -81,6 +81,11 @@ pub(super) fn arguments(plan: &Plan, abi: u32) -> Vec<OsString> {
 fn parse(mut arguments: impl Iterator<Item = OsString>) -> Option<(Vec<Step>, Exec)> {
     // The descriptors end at the exec.
     let mut steps = vec![Step::CloseOnExec(RULESET_FD), Step::CloseOnExec(PROGRAM_FD)];
+    if openat(CWD, c"/dev/tty", OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).is_err() {
+        // Without a terminal: the scheduler divides processor time among sessions first, so a busy tree does not keep
+        // bubblewrap from ending it.
+        steps.push(Step::NewSession);
+    }
     loop {
         let rights = arguments.next()?;
         if rights == "--" {

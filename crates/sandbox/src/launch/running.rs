@@ -42,6 +42,11 @@ impl Running {
         Self { supervisor, streams, started, deadline, output_limit: spec.output_limit }
     }
 
+    /// When its supervisor ends it.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
     /// The pid of its supervisor, for display.
     pub fn pid(&self) -> i32 {
         self.supervisor.pid()

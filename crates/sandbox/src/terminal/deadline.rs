@@ -21,14 +21,9 @@ enum Stage {
 }
 
 impl ForegroundDeadline {
-    /// A deadline `time` from now.
-    pub(super) fn new(time: Option<Duration>) -> Self {
-        let until = time.and_then(|time| Instant::now().checked_add(time));
-        Self {
-            until,
-            last_output: until.and_then(|until| until.checked_add(MAX_DELAY)),
-            stage: Stage::Before,
-        }
+    pub(super) fn new(until: Option<Instant>) -> Self {
+        let last_output = until.and_then(|until| until.checked_add(MAX_DELAY));
+        Self { until, last_output, stage: Stage::Before }
     }
 
     /// Until when a child's last output is written to a reader that is slow.

@@ -41,8 +41,9 @@ pub fn listen() -> io::Result<SignalFd> {
 }
 
 /// Serves what stands in for this process's streams, forwards signals and waits for the child's end.
-pub fn relay(running: &mut Running, signals: &SignalFd, time: Option<Duration>) -> Status {
-    let mut deadline = ForegroundDeadline::new(time);
+pub fn relay(running: &mut Running, signals: &SignalFd) -> Status {
+    let mut deadline = ForegroundDeadline::new(running.deadline());
+    let has_deadline = deadline.until().is_some();
     let mut relays = Relays::new(running.take_relayed());
     // A stopped process enforces no deadline. With one, this process stops only on SIGTSTP, not when the child stops itself.
     let (mut is_stop_requested, mut is_stopped) = (false, false);
@@ -57,12 +58,12 @@ pub fn relay(running: &mut Running, signals: &SignalFd, time: Option<Duration>) 
         match running.take_stop() {
             None => {}
             Some(signal @ (Signal::TTIN | Signal::TTOU)) if relays.is_waiting() => {
-                relays.give_terminal(running, signal, time);
+                relays.give_terminal(running, signal, has_deadline);
             }
             Some(_) if relays.has_terminal() => relays.suspend(running),
             Some(_) => is_stopped = true,
         }
-        if is_stopped && (is_stop_requested || time.is_none()) {
+        if is_stopped && (is_stop_requested || !has_deadline) {
             (is_stop_requested, is_stopped) = (false, false);
             stop_self();
             running.signal(Signal::CONT);
@@ -83,7 +84,7 @@ pub fn relay(running: &mut Running, signals: &SignalFd, time: Option<Duration>) 
                 }
                 Signal::CONT => {
                     relays.reapply(running);
-                    if time.is_some() && !relays.has_terminal() {
+                    if has_deadline && !relays.has_terminal() {
                         is_stopped = false;
                         running.signal(Signal::CONT);
                     }

@@ -119,9 +119,9 @@ impl Relays {
 
     /// The kernel has stopped the child because it wants keys, or other settings. This process asks for them in its place: in
     /// the background it is stopped as well, unless a deadline runs.
-    pub(super) fn give_terminal(&mut self, running: &Running, signal: Signal, time: Option<Duration>) {
+    pub(super) fn give_terminal(&mut self, running: &Running, signal: Signal, has_deadline: bool) {
         let Some(terminal) = self.terminals.first_mut() else { return };
-        if !terminal.is_available() && time.is_none() {
+        if !terminal.is_available() && !has_deadline {
             suspend_job(signal);
         }
         terminal.stop_waiting();

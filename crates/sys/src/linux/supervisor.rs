@@ -122,9 +122,13 @@ impl Supervisor {
                 self.report(Report::OutOfMemory);
                 phase = self.kill_tree(false);
             }
-            if phase == Phase::Running && self.deadline.is_some_and(|at| now_ms() >= at) {
+            if let (Phase::Running, Some(deadline)) = (phase, self.deadline)
+                && now_ms() >= deadline
+            {
                 self.report(Report::TimedOut);
-                phase = self.terminate(TERMINATE_MS);
+                // From the deadline on: among a thousand busy processes this one can wake up a second late.
+                let _ = self.terminate(TERMINATE_MS);
+                phase = Phase::Ending(deadline + TERMINATE_MS);
             }
             self.wait(&signals, phase);
             while let Some(signal) = signals.next() {
@@ -252,9 +256,9 @@ impl Supervisor {
         self.mode == SupervisionMode::Builder && !is_harmless_or_final
     }
 
-    /// Sends a signal to the command's process group, which a builder shares with its command.
+    /// Sends a signal to the command's process group, or to the whole tree of a builder, whose command leads another group.
     fn forward(&mut self, signal: Signal) {
-        if self.is_spared(signal) {
+        if self.mode == SupervisionMode::Builder {
             self.signal_tree(signal);
         } else {
             kill(-self.command, signal.as_raw());

@@ -11,7 +11,7 @@ use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::OperatorCommand;
 use picoclaw_sandbox::fetched::{FetchPlace, FetchStep, PackageCommand};
 use picoclaw_sandbox::isolate::CacheMode;
-use picoclaw_sandbox::launch::{Output, Principal, Status, Stdin, Streams};
+use picoclaw_sandbox::launch::{Deadline, Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::{HostAgents, printable_lines};
 use std::ffi::OsString;
 
@@ -81,6 +81,7 @@ fn run_fetch(step: &FetchStep, place: &FetchPlace<'_>, loaded: &Settings) -> Res
         variables: &step.variables,
         host: std::env::vars_os().collect(),
         streams: Streams::Plain { stdin: Stdin::Null, output: Output::Merged },
+        deadline: Deadline::None,
         subject: app::subject(loaded, None, Origin::Mcp)?,
         tool: "mcp fetch",
         agents: HostAgents::default(),

@@ -16,7 +16,7 @@ use picoclaw_policy::{Origin, Subject};
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::OperatorCommand;
 use picoclaw_sandbox::isolate::CacheMode;
-use picoclaw_sandbox::launch::{Limit, Output, Principal, Status, Stdin, Streams};
+use picoclaw_sandbox::launch::{Deadline, Limit, Output, Principal, Status, Stdin, Streams};
 use picoclaw_sandbox::{CommandError, HostAgents, line_proxy, printable, terminal};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -105,6 +105,7 @@ fn run_server(
         variables: &variables,
         host: std::env::vars_os().collect(),
         streams: Streams::Plain { stdin: Stdin::Pipe, output: Output::Pipes },
+        deadline: Deadline::None,
         subject: Subject { session, ..app::subject(loaded, None, Origin::Mcp)? },
         tool: "mcp wrap",
         agents: HostAgents::default(),
