@@ -89,3 +89,27 @@ fn lengths_are_those_of_windows() {
     // A character outside the basic plane is two UTF-16 units.
     assert_eq!(fold(&"𝄞".repeat(128), Some(WORKSPACE)), Err(WindowsPathFault::TooLong));
 }
+
+/// Every short text of separators, dots and odd names: what is not refused is what Windows opens.
+/// `std::path::absolute` asks the system for the full path.
+#[cfg(windows)]
+#[test]
+fn a_folded_path_is_the_full_path_of_windows() {
+    const PIECES: &[&str] = &["a", "B.txt", "..", ".", "\\", "/", " ", "NUL", "COM1.x", ":", "x~1"];
+    const LENGTH: u32 = 5;
+    let (mut accepted, mut refused) = (0, 0);
+    for number in 0..PIECES.len().pow(LENGTH) {
+        let digits = (0..LENGTH).map(|place| number / PIECES.len().pow(place) % PIECES.len());
+        let text: String = digits.map(|digit| PIECES[digit]).collect();
+        let Ok(folded) = fold(&text, Some(WORKSPACE)) else {
+            refused += 1;
+            continue;
+        };
+        accepted += 1;
+        let full = std::path::absolute(std::path::Path::new(WORKSPACE).join(&text)).unwrap();
+        let full = full.to_str().unwrap();
+        let full = if full.len() > 3 { full.trim_end_matches('\\') } else { full };
+        assert_eq!(case_key(&folded), case_key(full), "`{text}`");
+    }
+    assert!(accepted > 10_000 && refused > 10_000, "{accepted} accepted, {refused} refused");
+}

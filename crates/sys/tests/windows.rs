@@ -5,7 +5,9 @@
 #![cfg(windows)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
 
-use picoclaw_sys::windows::{ChildSpec, Job, JobLimits, RestrictedToken, SpawnError, Spawned, spawn};
+use picoclaw_sys::windows::{
+    ChildSpec, Job, JobLimits, RestrictedToken, SpawnError, Spawned, label_low, spawn,
+};
 use picoclaw_testing::skip;
 use std::ffi::OsString;
 use std::fs::File;
@@ -219,4 +221,29 @@ fn a_restricted_token_is_read_back_and_a_child_that_is_not_low_never_runs() {
     }
     let (child, _reader) = start("exit 42", JobLimits::default(), Some(&token));
     assert_eq!(child.unwrap().wait(PATIENCE).unwrap(), Some(42));
+}
+
+#[test]
+fn a_directory_is_labelled_low_and_read_back() {
+    use std::os::windows::fs::OpenOptionsExt as _;
+    const READ_CONTROL: u32 = 0x0002_0000;
+    const WRITE_OWNER: u32 = 0x0008_0000;
+    const BACKUP_SEMANTICS_AND_OPEN_REPARSE_POINT: u32 = 0x0200_0000 | 0x0020_0000;
+    let path = std::env::temp_dir().join(format!("picoclaw-label-{}", std::process::id()));
+    std::fs::create_dir(&path).unwrap();
+    let open = |access: u32| {
+        std::fs::OpenOptions::new()
+            .access_mode(access)
+            .custom_flags(BACKUP_SEMANTICS_AND_OPEN_REPARSE_POINT)
+            .open(&path)
+            .unwrap()
+    };
+    assert!(
+        label_low(File::open("NUL").unwrap().as_handle()).is_err(),
+        "what cannot be labelled is an error"
+    );
+    if let Err(error) = label_low(open(READ_CONTROL | WRITE_OWNER).as_handle()) {
+        skip!("this system keeps no integrity labels of files: {error}");
+    }
+    std::fs::remove_dir(&path).unwrap();
 }

@@ -4,11 +4,13 @@
 
 mod command_line;
 mod job;
+mod label;
 mod spawn;
 mod token;
 
 pub use command_line::{CommandLineFault, command_line, environment_block};
 pub use job::{Job, JobLimits};
+pub use label::label_low;
 pub use spawn::{ChildSpec, SpawnError, Spawned, spawn};
 pub use token::RestrictedToken;
 

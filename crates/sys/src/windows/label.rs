@@ -1,0 +1,106 @@
+//! The integrity label of a directory: where confined children may write.
+
+use super::check;
+use std::io;
+use std::os::windows::io::{AsRawHandle as _, BorrowedHandle};
+use std::ptr;
+use windows_sys::Win32::Foundation::{ERROR_SUCCESS, LocalFree};
+use windows_sys::Win32::Security::Authorization::{
+    ConvertSecurityDescriptorToStringSecurityDescriptorW,
+    ConvertStringSecurityDescriptorToSecurityDescriptorW, GetSecurityInfo, SDDL_REVISION_1, SE_FILE_OBJECT,
+    SetSecurityInfo,
+};
+use windows_sys::Win32::Security::{
+    GetSecurityDescriptorSacl, LABEL_SECURITY_INFORMATION, PSECURITY_DESCRIPTOR,
+};
+use windows_sys::core::w;
+
+/// Memory of the system that is given back with `LocalFree`.
+struct Local(*mut std::ffi::c_void);
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        // SAFETY: a system call returned the memory to be given back this way, once.
+        unsafe { LocalFree(self.0) };
+    }
+}
+
+/// Labels a directory, and what will be created below it, with the low integrity level, and reads the label back.
+///
+/// The handle needs the rights `WRITE_OWNER` and `READ_CONTROL`. It is the object itself that is labelled, whatever its name
+/// leads to by now.
+pub fn label_low(directory: BorrowedHandle<'_>) -> io::Result<()> {
+    let handle = directory.as_raw_handle();
+    let mut descriptor: PSECURITY_DESCRIPTOR = ptr::null_mut();
+    // Inherited by directories and files; lower levels may not write.
+    let label = w!("S:(ML;OICI;NW;;;LW)");
+    // SAFETY: the text is a constant with a NUL; the descriptor is written to a local.
+    check(unsafe {
+        ConvertStringSecurityDescriptorToSecurityDescriptorW(
+            label,
+            SDDL_REVISION_1,
+            &raw mut descriptor,
+            ptr::null_mut(),
+        )
+    })?;
+    let descriptor = Local(descriptor);
+    let (mut is_present, mut is_default, mut list) = (0, 0, ptr::null_mut());
+    // SAFETY: the descriptor is valid; the results are written to locals. The list lies in the descriptor.
+    check(unsafe {
+        GetSecurityDescriptorSacl(descriptor.0, &raw mut is_present, &raw mut list, &raw mut is_default)
+    })?;
+    let null = ptr::null_mut();
+    // SAFETY: the handle is open, and the list outlives the call.
+    let code = unsafe {
+        SetSecurityInfo(handle, SE_FILE_OBJECT, LABEL_SECURITY_INFORMATION, null, null, ptr::null(), list)
+    };
+    succeeded(code)?;
+    let found = read_label(directory)?;
+    if !found.ends_with(";;;LW)") {
+        return Err(io::Error::other(format!("the label of the directory is `{found}`, not low")));
+    }
+    Ok(())
+}
+
+/// The label in the system's notation; empty where there is none.
+fn read_label(directory: BorrowedHandle<'_>) -> io::Result<String> {
+    let mut descriptor: PSECURITY_DESCRIPTOR = ptr::null_mut();
+    let null = ptr::null_mut();
+    // SAFETY: the handle is open; parts that are not asked for may be null; the descriptor is written to a local.
+    let code = unsafe {
+        GetSecurityInfo(
+            directory.as_raw_handle(),
+            SE_FILE_OBJECT,
+            LABEL_SECURITY_INFORMATION,
+            null,
+            null,
+            ptr::null_mut(),
+            ptr::null_mut(),
+            &raw mut descriptor,
+        )
+    };
+    succeeded(code)?;
+    let descriptor = Local(descriptor);
+    let (mut text, mut length) = (ptr::null_mut(), 0);
+    // SAFETY: the descriptor is valid; text and length are written to locals.
+    check(unsafe {
+        ConvertSecurityDescriptorToStringSecurityDescriptorW(
+            descriptor.0,
+            SDDL_REVISION_1,
+            LABEL_SECURITY_INFORMATION,
+            &raw mut text,
+            &raw mut length,
+        )
+    })?;
+    let text = Local(text.cast());
+    // SAFETY: the call returned a text of this many units, which lives until it is given back.
+    let units = unsafe { std::slice::from_raw_parts(text.0.cast::<u16>(), length as usize) };
+    Ok(String::from_utf16_lossy(units).trim_end_matches('\0').to_owned())
+}
+
+fn succeeded(code: u32) -> io::Result<()> {
+    match code {
+        ERROR_SUCCESS => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code.cast_signed())),
+    }
+}
