@@ -1,5 +1,5 @@
-//! Many hostile trees, one after the other and two at a time, leave nothing: `make soak` has 1,000 of them
-//! (`PICOCLAW_SOAK=1`), an ordinary run one of each kind.
+//! Many hostile trees, several at a time, leave nothing: `make soak` has 1,000 of them (`PICOCLAW_SOAK=1`), an ordinary run
+//! one of each kind.
 //!
 //! Each is bounded: fifty processes, 96 MB, one second before its deadline.
 
@@ -127,17 +127,21 @@ fn tree(project: &Project, round: usize) -> Result<(), String> {
 
 fn many(level: Level) {
     let _turn = alone();
-    let count = if std::env::var_os("PICOCLAW_SOAK").is_some() { 1_000 } else { KINDS.len() };
+    let (count, lanes) = match std::env::var_os("PICOCLAW_SOAK") {
+        Some(_) => (1_000, 6),
+        None => (KINDS.len(), 2),
+    };
     let Some(project) = Project::new(level) else { return };
     let before = Host::now();
     let faults: Vec<String> = std::thread::scope(|scope| {
-        let lanes = [0, 1].map(|lane| {
+        let lane = |lane| {
             let project = &project;
             scope.spawn(move || {
-                let rounds = (lane..count).step_by(2);
+                let rounds = (lane..count).step_by(lanes);
                 rounds.filter_map(|round| tree(project, round).err()).collect::<Vec<_>>()
             })
-        });
+        };
+        let lanes: Vec<_> = (0..lanes).map(lane).collect();
         lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
     });
     assert!(faults.is_empty(), "{level:?}: {faults:#?}");
