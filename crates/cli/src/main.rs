@@ -37,9 +37,9 @@ static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 const FIRST_WORDS: &str = "\
 picoclaw lets AI agents work on this machine without being trusted.
   picoclaw onboard           choose a model, test it, and take a first turn
-  picoclaw agent             talk to an agent; inside a project it can work there
+  picoclaw agent             talk to an agent; in a project it can work there
   picoclaw run -- npm test   run any command in a cage
-  picoclaw doctor            see what this host can hold; `picoclaw --help` lists all commands";
+  picoclaw doctor            see what this host can hold; `--help` lists all";
 
 fn main() -> ExitCode {
     // Before anything else: in a bubblewrap cage this program is a step between bubblewrap and the command.
@@ -223,7 +223,7 @@ fn announce(loaded: &Settings) {
 
 fn audit(arguments: &AuditArgs, loaded: &Settings) -> Result<Exit> {
     let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr());
-    let code = commands::audit::run(arguments, &loaded.home, &mut out, &mut err)?;
+    let code = commands::audit::run(arguments, &loaded.home, &mut out, &mut err, print::terminal_width())?;
     Ok(if code == 0 { Exit::Done } else { Exit::Refused })
 }
 

@@ -4,6 +4,7 @@
 //! A closed pipe ends the output without an error.
 
 use crate::progress;
+use crate::style::wrap;
 use picoclaw_sandbox::printable_lines;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -25,22 +26,31 @@ pub(crate) fn untrusted(text: &str) -> Cow<'_, str> {
     if io::stdout().is_terminal() { printable_lines(text) } else { Cow::Borrowed(text) }
 }
 
+/// Columns of standard output, if it is a terminal.
+pub(crate) fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    (size.ws_col > 0).then(|| size.ws_col.into())
+}
+
 /// A row of a table: a terminal gets what fits in its width, a pipe all of it.
 pub(crate) fn fitted(row: &str) -> Cow<'_, str> {
     use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-    let width = match rustix::termios::tcgetwinsize(io::stdout()) {
-        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
-        _ => return Cow::Borrowed(row),
-    };
-    if row.width() <= width {
+    let Some(width) = terminal_width().filter(|width| row.width() > *width) else {
         return Cow::Borrowed(row);
-    }
+    };
     let mut taken = 0;
     let kept = row.chars().take_while(|c| {
         taken += c.width().unwrap_or(0);
         taken < width
     });
     Cow::Owned(kept.chain(['…']).collect())
+}
+
+/// Lines that a terminal gets broken between words, with a margin of `hang` blanks, and a pipe whole.
+pub(crate) fn wrapped(text: &str, hang: usize) -> Cow<'_, str> {
+    let Some(width) = terminal_width() else { return Cow::Borrowed(text) };
+    let rows: Vec<String> = text.lines().flat_map(|line| wrap(line, width, hang)).collect();
+    Cow::Owned(rows.join("\n"))
 }
 
 fn write_all(bytes: &[u8]) -> io::Result<()> {

@@ -148,9 +148,44 @@ pub(crate) fn size(fd: impl AsFd) -> (usize, usize) {
     }
 }
 
+/// `line` in rows of at most `width` columns, broken at blanks; all but the first begin with `hang`
+/// blanks. A longer word is left whole.
+pub(crate) fn wrap(line: &str, width: usize, hang: usize) -> Vec<String> {
+    use unicode_width::UnicodeWidthStr;
+    let width = width.max(20);
+    let hang = if hang * 2 > width { 2 } else { hang };
+    let mut rows = vec![String::new()];
+    for (at, word) in line.split(' ').enumerate() {
+        let is_first = rows.len() == 1;
+        match rows.last_mut() {
+            Some(row) if at == 0 || row.width() + 1 + word.width() <= width => {
+                if at > 0 && (is_first || row.len() > hang) {
+                    row.push(' ');
+                }
+                row.push_str(word);
+            }
+            _ => rows.push(format!("{}{word}", " ".repeat(hang))),
+        }
+    }
+    rows
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        for (why, line, hang, want) in [
+            ("it fits", "one two", 0, &["one two"][..]),
+            ("too long", "one two three four five", 0, &["one two three four", "five"]),
+            ("with a margin", "one:  two three four five", 6, &["one:  two three four", "      five"]),
+            ("a long word", "a-word-that-is-longer-than-all b", 0, &["a-word-that-is-longer-than-all", "b"]),
+            ("nothing", "", 0, &[""]),
+        ] {
+            assert_eq!(wrap(line, 20, hang), want, "{why}");
+        }
+    }
 
     fn style(pairs: &[(&str, &str)], terminal: Liveness) -> Style {
         let find =

@@ -36,7 +36,8 @@ const UNKNOWN_COMMAND: &str = "[Command exited with code 127]";
 
 /// Ends the answer to a line that is no command.
 const NO_MODEL: &str = "\nThere is no model yet, so a line runs as a command.\n\
-    To talk to one: `picoclaw onboard`, or set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`.";
+    To talk to one: `picoclaw onboard`,\n\
+    or set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`.";
 
 /// Answers without a model.
 #[derive(Debug, Default)]

@@ -33,17 +33,20 @@ enum AuditCommand {
 struct Streams<'w> {
     out: &'w mut dyn Write,
     notes: &'w mut dyn Write,
+    /// Columns of the terminal that the result is for.
+    width: Option<usize>,
 }
 
 /// Runs the command on the ledger of the instance at `home`, and returns the exit code. `out` is stdout, `notes` is
-/// stderr.
+/// stderr, and `width` that of the terminal.
 pub(crate) fn run(
     args: &AuditArgs,
     home: &Path,
     out: &mut dyn Write,
     notes: &mut dyn Write,
+    width: Option<usize>,
 ) -> anyhow::Result<u8> {
-    let mut streams = Streams { out, notes };
+    let mut streams = Streams { out, notes, width };
     let (dir, state) = (&*home.join("ledger"), &*home.join("state"));
     let done = match &args.command {
         AuditCommand::Tail(args) => tail::run(args, dir, &mut streams),

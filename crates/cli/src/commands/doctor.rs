@@ -53,7 +53,10 @@ pub(crate) fn run(arguments: &DoctorArguments, settings: &Settings) -> Result<Ex
     };
     drop(progress);
     let report = report(&probed, &findings, settings, &instance);
-    print::line(&if arguments.json { serde_json::to_string_pretty(&report)? } else { report_text(&report) })?;
+    match arguments.json {
+        true => print::line(&serde_json::to_string_pretty(&report)?)?,
+        false => print::line(&print::wrapped(&report_text(&report, Columns::here()), 4))?,
+    }
     Ok(if broken { Exit::Refused } else { Exit::Done })
 }
 
@@ -202,7 +205,24 @@ fn finding_json(finding: &DoctorCheck) -> Value {
     json!({"question": finding.question, "expected": finding.expected, "observed": finding.observed, "layer": finding.layer, "outcome": outcome})
 }
 
-fn report_text(report: &Value) -> String {
+/// The columns of the table of probes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Columns {
+    All,
+    /// Without the layer, for a narrow terminal.
+    Narrow,
+}
+
+impl Columns {
+    fn here() -> Self {
+        match print::terminal_width() {
+            Some(..100) => Self::Narrow,
+            _ => Self::All,
+        }
+    }
+}
+
+fn report_text(report: &Value, columns: Columns) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut lines = vec![
         format!(
@@ -220,15 +240,14 @@ fn report_text(report: &Value) -> String {
         lines.extend(layers.iter().map(|(name, grade)| format!("  {name:<11} {}", text(grade))));
     }
     lines.push(String::new());
-    lines.push(format!("{:<42} {:<12} {:<28} {}", "probe", "outcome", "observed", "layer"));
+    let row = |question: &str, outcome: &str, observed: &str, layer: &str| match columns {
+        Columns::All => format!("{question:<42} {outcome:<12} {observed:<28} {layer}"),
+        Columns::Narrow => format!("{question:<38} {outcome:<12} {observed}"),
+    };
+    lines.push(row("probe", "outcome", "observed", "layer"));
     for probe in report["probes"].as_array().into_iter().flatten() {
-        lines.push(format!(
-            "{:<42} {:<12} {:<28} {}",
-            text(&probe["question"]),
-            text(&probe["outcome"]),
-            text(&probe["observed"]),
-            text(&probe["layer"])
-        ));
+        let cell = |name: &str| text(&probe[name]);
+        lines.push(row(&cell("question"), &cell("outcome"), &cell("observed"), &cell("layer")));
     }
     lines.push(String::new());
     lines.extend(NOT_HELD.iter().map(|what| format!("not held: {what}")));

@@ -25,7 +25,7 @@ pub(crate) fn run(listing: &Listing, settings: &Settings) -> Result<Exit> {
     if listing.json {
         print::line(&serde_json::to_string_pretty(&status)?)?;
     } else {
-        print::line(&status_text(&status))?;
+        print::line(&print::wrapped(&status_text(&status), 11))?;
     }
     Ok(Exit::Done)
 }

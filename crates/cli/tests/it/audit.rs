@@ -1,6 +1,7 @@
 //! The ledger and the logs, through the real binary.
 
 use crate::test_instance::{Ran, TestInstance};
+use crate::tmux::Tmux;
 use sha2::Digest;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -249,4 +250,24 @@ fn each_new_head_goes_to_the_anchor() {
     }
     let both = TestInstance::with_config(r#"{"ledger": {"anchor": {"file": "/x", "command": ["true"]}}}"#);
     assert_eq!(both.run(&["config", "check"]).code, 2);
+}
+
+#[test]
+fn on_a_terminal_a_call_is_one_row_with_its_outcome() {
+    let instance = TestInstance::with_config(r#"{"isolation": {"enabled": false}}"#);
+    let long = format!(r#"{{"command": "echo {}"}}"#, "long ".repeat(30));
+    for (tool, json) in [("exec", long.as_str()), ("read_file", r#"{"path": "/etc/passwd"}"#)] {
+        instance.tool(tool, json);
+    }
+    let Some(tmux) = Tmux::shell(&instance, "80", instance.dir()) else { return };
+    tmux.line("clear; picoclaw audit tail");
+    tmux.says("the refusal", "-> refused");
+    tmux.shows("the end", "$");
+    let screen = tmux.screen();
+    let rows: Vec<&str> = screen.lines().collect();
+    assert_eq!(rows.len(), 4, "a head, two rows and the prompt: {screen}");
+    assert!(rows[1].contains(" exec       echo long") && rows[1].contains("-> ok ("), "{screen}");
+    assert!(tmux.colours().contains("\x1b[31mdeny"), "{:?}", tmux.colours());
+    // A pipe gets it whole.
+    assert!(instance.run(&["audit", "tail"]).stdout.contains(&"long ".repeat(30)));
 }

@@ -43,7 +43,7 @@ fn the_program_alone_says_what_to_do_next() {
     for word in ["picoclaw onboard", "picoclaw agent", "picoclaw run", "picoclaw doctor"] {
         assert!(ran.stderr.contains(word), "{word}: {ran:?}");
     }
-    assert!(ran.stderr.lines().all(|line| line.chars().count() <= 100), "{ran:?}");
+    assert!(ran.stderr.lines().all(|line| line.chars().count() <= 80), "{ran:?}");
     assert!(!instance.home().exists());
 }
 

@@ -1,6 +1,6 @@
 //! The approval prompt at the terminal: the exact action, in full, and the reason for asking.
 
-use crate::style::{Mark, Style, Tone};
+use crate::style::{Mark, Style, Tone, wrap};
 use picoclaw_agent::question;
 use picoclaw_agent::run::Ask;
 use picoclaw_sandbox::permit::{Answer, Approval};
@@ -12,23 +12,22 @@ pub(super) const APPROVED_BY: &str = "terminal";
 /// The choices. Enter alone is a no.
 pub(super) const CHOICES: &str = "[o]nce, for this [s]ession, [a]lways, or [N]o? ";
 
-/// The question as lines, with the complete content.
-pub(super) fn question_lines(ask: &Ask, style: &Style) -> Vec<String> {
+/// The question as lines, with the complete content. What explains it is broken between words.
+pub(super) fn question_lines(ask: &Ask, style: &Style, width: usize) -> Vec<String> {
     let no = &ask.question.refusal;
     let mark = style.mark(Mark::Ask);
     let mut lines =
         vec![style.paint(Tone::Alert, &format!("{mark} {} asks for your permission", printable(&ask.tool)))];
     lines.extend(question::act_lines(&ask.act).iter().map(|line| format!("  {line}")));
-    lines.push(format!("  why:  {}", unambiguous(&no.sentence)));
+    let wrapped = |line: String| wrap(&line, width.saturating_sub(1), 8);
+    lines.extend(wrapped(format!("  why:  {}", unambiguous(&no.sentence))));
     lines.push(format!("  rule: {} ({})", unambiguous(&no.rule), no.layer.as_str()));
     if !no.hint.is_empty() {
-        lines.push(format!("  hint: {}", unambiguous(&no.hint)));
+        lines.extend(wrapped(format!("  hint: {}", unambiguous(&no.hint))));
     }
     let hash = ask.fingerprint.get(..12).unwrap_or(&ask.fingerprint);
-    lines.push(style.paint(
-        Tone::Quiet,
-        &format!("  this act and no other: {hash} (`no, because …` tells the agent why)"),
-    ));
+    let last = wrapped(format!("  this act and no other: {hash} (`no, because …` tells the agent why)"));
+    lines.extend(last.iter().map(|line| style.paint(Tone::Quiet, line)));
     lines
 }
 
@@ -112,7 +111,7 @@ mod tests {
         let style = Style::of_environment(|_| None, Liveness::Still);
         let long =
             format!("echo {}\n\u{1b}[1A\u{1b}[2Kls\r\u{202e}\ttail\n  why:  it is fine", "x".repeat(5000));
-        let shown = question_lines(&ask(&long), &style).join("\n");
+        let shown = question_lines(&ask(&long), &style, 80).join("\n");
         assert!(shown.contains(&"x".repeat(5000)), "a long line is whole");
         assert!(shown.contains("    | \\u{1b}[1A\\u{1b}[2Kls\\r\\u{202e}\\ttail"), "{shown}");
         assert!(!shown.contains(['\u{1b}', '\r', '\u{202e}', '\t']), "{shown}");
@@ -125,9 +124,9 @@ mod tests {
         {
             assert!(shown.contains(part), "{part}: {shown}");
         }
-        let flood = question_lines(&ask(&format!("ls{}#", " ".repeat(30_000))), &style).join("\n");
+        let flood = question_lines(&ask(&format!("ls{}#", " ".repeat(30_000))), &style, 80).join("\n");
         assert!(flood.contains("command (30003 characters):") && flood.len() < 1000, "{flood}");
-        let folded = question_lines(&ask(&"y".repeat(20_000)), &style).join("\n");
+        let folded = question_lines(&ask(&"y".repeat(20_000)), &style, 80).join("\n");
         assert!(folded.contains("[7712 characters are not shown]"), "{folded}");
         for part in ["rule: git-push (guard)", "why:  Command blocked", "hint: allow it", "0123456789ab"] {
             assert!(shown.contains(part), "{part}: {shown}");

@@ -129,7 +129,8 @@ impl InteractiveTurn<'_> {
     fn open_question(&self, ask: Ask, keyboard: &RawInput, input: &mut InputState) {
         keyboard.forget();
         input.keys = KeyDecoder::default();
-        let mut rest = approval_prompt::question_lines(&ask, &self.screen.style());
+        let (style, width) = (self.screen.style(), self.screen.size().0);
+        let mut rest = approval_prompt::question_lines(&ask, &style, width);
         rest.reverse();
         input.open = Some(OpenQuestion { ask, rest, line: InputLine::default() });
         self.show_page(input);
@@ -194,7 +195,8 @@ impl InteractiveTurn<'_> {
                     Ok(()) => "the agent gets it after this step".to_owned(),
                     Err(full) => format!("not sent: {full}"),
                 };
-                self.screen.lines(&format!("{said}  {}", style.paint(Tone::Quiet, &format!("({note})"))));
+                let note = style.paint(Tone::Quiet, &format!("({note})"));
+                self.screen.line_between(&format!("{said}  {note}"));
             }
         }
     }

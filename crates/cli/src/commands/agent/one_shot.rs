@@ -316,7 +316,7 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 fn ask_on_terminal(ask: &Ask, style: &Style) -> Answer {
     // Input from before the question is discarded.
     let _gone = rustix::termios::tcflush(stdin(), rustix::termios::QueueSelector::IFlush);
-    let shown = approval_prompt::question_lines(ask, style).join("\n");
+    let shown = approval_prompt::question_lines(ask, style, size(stderr()).0).join("\n");
     print::note(&shown);
     let mut out = std::io::stderr().lock();
     let _unheard =

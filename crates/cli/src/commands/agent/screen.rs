@@ -4,7 +4,7 @@
 
 use super::markdown::Markdown;
 use super::sanitize_stream::{StreamSanitizer, sanitize};
-use crate::style::{Liveness, Style, Tone, size};
+use crate::style::{Liveness, Style, Tone, size, wrap};
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,6 +23,8 @@ struct Inner {
     sanitizer: StreamSanitizer,
     /// Styles the answers of a model.
     markdown: Option<Markdown>,
+    /// Lines that wait for the end of a streamed line.
+    waiting: String,
 }
 
 /// What answers are.
@@ -54,6 +56,7 @@ impl Screen {
             status: None,
             sanitizer: StreamSanitizer::default(),
             markdown: None,
+            waiting: String::new(),
         };
         Self(Arc::new(Mutex::new(inner)))
     }
@@ -111,7 +114,7 @@ impl Screen {
     pub(super) fn prose(&self, text: &str, tone: Tone) {
         let (style, (width, _)) = (self.style(), self.size());
         for line in text.lines() {
-            for row in wrap(line, width.saturating_sub(1).max(20)) {
+            for row in wrap(line, width.saturating_sub(1), 0) {
                 self.lines(&style.paint(tone, &row));
             }
         }
@@ -120,7 +123,8 @@ impl Screen {
     /// The same for one line that may contain colours.
     pub(super) fn wrapped(&self, line: &str) {
         let (width, _) = self.size();
-        wrap(line, width.saturating_sub(1).max(20)).iter().for_each(|row| self.lines(row));
+        let hang = if line.starts_with("  ") { 4 } else { 0 };
+        wrap(line, width.saturating_sub(1), hang).iter().for_each(|row| self.lines(row));
     }
 
     /// Whole lines of trusted text, which may contain colours.
@@ -130,6 +134,16 @@ impl Screen {
         inner.write(text);
         inner.write("\n");
         inner.flush();
+    }
+
+    /// The same for a line that does not tear a streamed one: it follows its end.
+    pub(super) fn line_between(&self, text: &str) {
+        let mut inner = self.lock();
+        inner.waiting.push_str(&format!("{text}\n"));
+        if !inner.is_open {
+            inner.close_line();
+            inner.flush();
+        }
     }
 
     /// A trusted prompt.
@@ -187,32 +201,21 @@ impl Screen {
     }
 }
 
-/// `line` in rows of at most `width` columns, broken at blanks; a longer word is left whole.
-fn wrap(line: &str, width: usize) -> Vec<String> {
-    use unicode_width::UnicodeWidthStr;
-    let mut rows = vec![String::new()];
-    for word in line.split(' ') {
-        let row = rows.last_mut().map(|row| row.width()).unwrap_or_default();
-        match rows.last_mut() {
-            Some(last) if row == 0 || row + 1 + word.width() <= width => {
-                if row > 0 {
-                    last.push(' ');
-                }
-                last.push_str(word);
-            }
-            _ => rows.push(word.to_owned()),
-        }
-    }
-    rows
-}
-
 impl Inner {
     fn write_open(&mut self, text: &str) {
         if text.is_empty() {
             return;
         }
         self.clear_status();
-        self.write(text);
+        match text.find('\n') {
+            Some(end) if !self.waiting.is_empty() => {
+                self.write(&text[..=end]);
+                let waiting = std::mem::take(&mut self.waiting);
+                self.write(&waiting);
+                self.write(&text[end + 1..]);
+            }
+            _ => self.write(text),
+        }
         self.is_open = !text.ends_with('\n');
         self.flush();
     }
@@ -222,6 +225,8 @@ impl Inner {
         if std::mem::take(&mut self.is_open) {
             self.write("\n");
         }
+        let waiting = std::mem::take(&mut self.waiting);
+        self.write(&waiting);
     }
 
     fn clear_status(&mut self) {
@@ -267,10 +272,16 @@ mod tests {
     }
 
     #[test]
-    fn prose_is_broken_between_words() {
-        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
-        assert_eq!(wrap("a-very-long-word b", 5), ["a-very-long-word", "b"]);
-        assert_eq!(wrap("", 5), [""]);
+    fn a_line_between_waits_for_the_end_of_a_streamed_one() {
+        let shown = drawn(Liveness::Still, |screen| {
+            screen.piece("one");
+            screen.line_between("> typed");
+            screen.piece(" two\nthree");
+            screen.line_between("> more");
+            screen.end_pieces();
+            screen.line_between("> last");
+        });
+        assert_eq!(shown, "one two\n> typed\nthree\n> more\n> last\n");
     }
 
     #[test]

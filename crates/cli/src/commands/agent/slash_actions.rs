@@ -55,7 +55,9 @@ pub(super) fn execute(
         Slash::Stop => "No active task to stop.".to_owned(),
         Slash::Unknown(word, nearest) => unknown_text(&word, nearest),
     };
-    session.screen.lines(printable_lines(&text).trim_end_matches('\n'));
+    for line in printable_lines(&text).trim_end_matches('\n').lines() {
+        session.screen.wrapped(line);
+    }
     AfterCommand::Stay
 }
 
@@ -149,6 +151,14 @@ fn latest(session: &Session<'_>) -> Vec<Listed> {
     found
 }
 
+/// How a session began, on one line.
+fn first_words(session: &Session<'_>, name: &str) -> String {
+    let read = session.services.sessions.read(&session.subject.agent, name);
+    let messages = read.map(|transcript| transcript.messages).unwrap_or_default();
+    let first = messages.iter().find(|message| message.role == Role::User);
+    first.map(|message| printable(message.content.trim()).into_owned()).unwrap_or_default()
+}
+
 /// Lists sessions, or goes on with one: by its number in the list, or its name.
 fn resume(session: &mut Session<'_>, which: &str) -> String {
     let found = latest(session);
@@ -158,10 +168,11 @@ fn resume(session: &mut Session<'_>, which: &str) -> String {
             let mark = if listed.name == session.subject.session { "*" } else { " " };
             let time = listed.updated_at.get(..16).unwrap_or(&listed.updated_at).replace('T', " ");
             let line = format!(
-                "{mark} {:>2}  {:<width$}  {} messages, {time}",
+                "{mark} {:>2}  {:<width$}  {} messages, {time}  {}",
                 at + 1,
                 listed.name,
-                listed.messages
+                listed.messages,
+                first_words(session, &listed.name)
             );
             session.screen.style().fit(&line, session.screen.size().0)
         };

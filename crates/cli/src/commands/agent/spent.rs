@@ -57,10 +57,14 @@ impl Spent {
         let line = self.line(style);
         match (self.turns, line.is_empty()) {
             (0, _) => "no turn yet".to_owned(),
-            (turns, true) => format!("{turns} turns; no tokens were reported"),
-            (turns, false) => format!("{turns} turns: {line}"),
+            (turns, true) => format!("{}; no tokens were reported", turns_text(turns)),
+            (turns, false) => format!("{}: {line}", turns_text(turns)),
         }
     }
+}
+
+fn turns_text(turns: u64) -> String {
+    if turns == 1 { "1 turn".to_owned() } else { format!("{turns} turns") }
 }
 
 /// The cost of tokens; prices are for a million.

@@ -2,7 +2,7 @@
 //! Untrusted text is escaped.
 
 use super::sanitize_stream::sanitize;
-use crate::style::{Mark, Style, Tone};
+use crate::style::{Mark, Style, Tone, wrap};
 use crate::units::format_seconds;
 use picoclaw_agent::call::Reply;
 use picoclaw_sandbox::permit::Approval;
@@ -112,13 +112,22 @@ impl CallTrace {
             style.mark(Mark::Dot),
             format_duration(took)
         );
-        let room = width.saturating_sub(self.tool.len() + tail.chars().count() + 4).max(width / 3);
+        // What does not fit beside the call follows below it.
+        let head = self.tool.chars().count() + 4;
+        let beside = width.saturating_sub(head + tail.chars().count());
+        let (room, tail) = match beside {
+            beside if beside >= width / 3 => (beside, format!(" {}", style.paint(Tone::Quiet, &tail))),
+            _ => {
+                let rows = wrap(&format!("  {tail}"), width, 4);
+                let rows = rows.iter().map(|row| format!("\n{}", style.paint(Tone::Quiet, row)));
+                (width.saturating_sub(head), rows.collect())
+            }
+        };
         let mut text = format!(
-            "{} {} {} {}",
+            "{} {} {}{tail}",
             style.paint(tone, style.mark(mark)),
             style.paint(Tone::Strong, &self.tool),
-            style.fit(&self.brief, room),
-            style.paint(Tone::Quiet, &tail)
+            style.fit(&self.brief, room)
         );
         let is_edited =
             matches!(reply, Reply::Done(_)) && !self.diff.is_empty() && quote == Quote::FirstLines;

@@ -143,7 +143,7 @@ impl TurnView {
             None if state.waiting.is_some_and(|until| until > Instant::now()) => {
                 let left = state.waiting.map(|until| until.saturating_duration_since(Instant::now()));
                 let left = format_seconds(left.unwrap_or_default() + Duration::from_secs(1));
-                Some(format!("waiting before the next request {} {left} left", style.mark(Mark::Dot)))
+                Some(format!("waiting {left} before the next request"))
             }
             None if state.pieces.is_empty() => {
                 let what = state.subagents.waiting_text().unwrap_or_else(|| "thinking".to_owned());
@@ -186,9 +186,8 @@ impl TurnView {
     }
 
     fn show_note(&self, text: &str) {
-        let style = self.screen.style();
-        let line = format!("{} {text}", style.mark(Mark::Dot));
-        self.screen.lines(&style.paint(Tone::Quiet, &line));
+        let line = format!("{} {text}", self.screen.style().mark(Mark::Dot));
+        self.screen.prose(&line, Tone::Quiet);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

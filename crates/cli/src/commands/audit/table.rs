@@ -2,9 +2,14 @@
 //! terminal.
 
 use super::Streams;
+use crate::style::{Liveness, Style, Tone};
 use picoclaw_sandbox::ledger::{Record, Stored};
 use picoclaw_sandbox::printable;
 use std::io;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// The fewest columns of an action.
+const MIN_ACTION_WIDTH: usize = 20;
 
 /// The output format of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,23 +91,55 @@ impl<'s, 'w> Printer<'s, 'w> {
     fn row(&mut self, record: &Record, seq: u64) -> io::Result<()> {
         self.printed += 1;
         if self.printed == 1 {
-            writeln!(
-                self.streams.out,
-                "{:>7}  {:<20}  {:<7}  {:<12}  {:<12}  WHAT",
-                "SEQ", "TIME", "VERDICT", "AGENT", "TOOL"
-            )?;
+            self.cells(["SEQ", "TIME", "VERDICT", "AGENT", "TOOL"], "WHAT")?;
         }
-        let row = format!(
-            "{:>7}  {:<20}  {:<7}  {:<12}  {:<12}  {}",
-            seq,
-            truncate_to_seconds(&record.time),
-            printable(&record.verdict),
-            printable(&record.agent),
-            printable(&record.tool),
-            action_text(record)
-        );
-        writeln!(self.streams.out, "{row}")
+        let time = truncate_to_seconds(&record.time);
+        let cells = [&record.verdict, &record.agent, &record.tool].map(|text| printable(text));
+        self.cells([&seq.to_string(), &time, &cells[0], &cells[1], &cells[2]], &action_text(record))
     }
+
+    /// One line: a pipe gets it whole, a terminal narrower columns and what fits of the action.
+    fn cells(&mut self, [seq, time, verdict, agent, tool]: [&str; 5], what: &str) -> io::Result<()> {
+        let Some(width) = self.streams.width else {
+            let row = format!("{seq:>7}  {time:<20}  {verdict:<7}  {agent:<12}  {tool:<12}  {what}");
+            return writeln!(self.streams.out, "{row}");
+        };
+        // The day and the time to the minute.
+        let time = time.get(5..16).map_or_else(|| time.to_owned(), |time| time.replace('T', " "));
+        let (start, end) = (format!("{seq:>5} {time:<11} "), format!(" {agent:<6} {tool:<10} "));
+        let verdict = format!("{verdict:<7}");
+        let room = width.saturating_sub(start.width() + verdict.width() + end.width()).max(MIN_ACTION_WIDTH);
+        // The directory of a command is longer than the command.
+        let in_dir = what.strip_prefix(&format!("{tool} in ")).and_then(|rest| rest.split_once(": "));
+        let what = cut_middle(in_dir.map_or(what, |(_, command)| command), room);
+        let tone = match verdict.trim() {
+            "deny" => Tone::Bad,
+            "ask" => Tone::Alert,
+            _ => Tone::Quiet,
+        };
+        let liveness = Liveness::of(io::stdout(), std::env::var("TERM").ok().as_deref());
+        let style = Style::of_environment(|name| std::env::var(name).ok(), liveness);
+        writeln!(self.streams.out, "{start}{}{end}{what}", style.paint(tone, &verdict))
+    }
+}
+
+/// `text` in so many columns; what is left out is in the middle, because the end has the outcome.
+fn cut_middle(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let end_width = width / 2;
+    let fits = |chars: &mut dyn Iterator<Item = char>, room: usize| {
+        let mut taken = 0;
+        let kept = chars.take_while(|c| {
+            taken += c.width().unwrap_or(0);
+            taken <= room
+        });
+        kept.collect::<Vec<char>>()
+    };
+    let end = fits(&mut text.chars().rev(), end_width);
+    let start = fits(&mut text.chars(), width - end_width - 1);
+    start.into_iter().chain(['…']).chain(end.into_iter().rev()).collect()
 }
 
 /// The timestamp without its fraction.
@@ -170,4 +207,21 @@ pub(super) fn print_full(record: &Record, out: &mut dyn io::Write) -> io::Result
         writeln!(out, "{name:<12} {value}")?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_action_keeps_its_beginning_and_its_outcome() {
+        for (text, width, want) in [
+            ("exec in /w: ls -> ok", 20, "exec in /w: ls -> ok"),
+            ("exec in /w: a long command -> ok", 20, "exec in /…mand -> ok"),
+            ("日本語日本語日本語", 9, "日本…本語"),
+        ] {
+            assert_eq!(cut_middle(text, width), want);
+            assert!(cut_middle(text, width).width() <= width);
+        }
+    }
 }

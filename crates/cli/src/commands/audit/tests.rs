@@ -23,7 +23,7 @@ struct Ran {
 fn audit(dir: &Path, line: &str) -> Ran {
     let args = Line::try_parse_from(std::iter::once("audit").chain(line.split_whitespace())).unwrap();
     let (mut out, mut notes) = (Vec::new(), Vec::new());
-    let code = run(&args.audit, dir, &mut out, &mut notes).unwrap();
+    let code = run(&args.audit, dir, &mut out, &mut notes, None).unwrap();
     Ran { code, out: String::from_utf8(out).unwrap(), notes: String::from_utf8(notes).unwrap() }
 }
 
@@ -217,7 +217,8 @@ fn following_shows_what_is_added_and_ends_with_its_reader() {
     );
     let mut out = Closing(Vec::new());
     let code = std::thread::scope(|scope| {
-        let following = scope.spawn(|| run(&args.audit, home.path(), &mut out, &mut io::sink()).unwrap());
+        let following =
+            scope.spawn(|| run(&args.audit, home.path(), &mut out, &mut io::sink(), None).unwrap());
         // It continues until its reader closes the pipe, however many records that needs.
         let ledger = Ledger::open(&home.path().join("ledger")).unwrap();
         while !following.is_finished() {

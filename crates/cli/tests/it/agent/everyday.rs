@@ -57,12 +57,14 @@ fn sessions_are_listed_left_and_taken_up() {
     assert!(!tmux.screen().contains("This session goes on"), "{}", tmux.screen());
     tmux.line("hello");
     tmux.says("an answer", "Yes.");
+    tmux.shows("ready", "main›");
     tmux.line("/cost");
-    tmux.says("the sum", "1 turns: 1.2k tokens in, 34 out");
+    tmux.says("the sum", "1 turn: 1.2k tokens in, 34 out");
     tmux.line("/new");
     tmux.says("a new one", "a new session: cli:2");
     tmux.line("another");
     tmux.says("an answer", "main› another Yes.");
+    tmux.shows("ready", "main›");
     tmux.line("/resume");
     tmux.says("the list", "cli:default  2 messages");
     tmux.line("/resume cli:default");
@@ -147,6 +149,6 @@ fn a_wait_is_visible() {
     tmux.shows("ready", "main›");
     tmux.line("hello");
     tmux.says("why", "m: Rate limit reached (status 429); trying again in 3 s");
-    tmux.says("for how long", "waiting before the next request");
+    tmux.says("for how long", "s before the next request");
     tmux.says("the answer", "At last.");
 }
