@@ -8,14 +8,15 @@ use crate::instance::{Instance, Workspace};
 use crate::isolate::{
     Backend, CacheMode, Cage, CommandSource, Confinement, Enforced, Fence, Grade, HiddenPath, HostEntryKind,
     InstancePaths, IsolateError, LiveHost, MountReason, MountRule, Plan, PlanError, PlanRequest,
-    UserEnvironment, WorkspaceMount, cache_mounts, cage_variables, cargo_settings, filtered_git_config, plan,
-    set_network_variables, toolchain_variables,
+    UserEnvironment, WorkspaceMount, cache_mounts, cage_variables, cargo_settings, filtered_git_config,
+    link_python_packages, passwd_with_home, plan, set_network_variables, toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
     Deadline, LaunchError, LaunchSpec, Output, OutputLimit, Principal, Stdin, Streams, WorkDir,
 };
 use crate::protect::{Protection, Watch};
+use crate::root::read_operator_file;
 use crate::state_dir::StateDir;
 use picoclaw_policy::config::{ExposeMode, IsolationConfig};
 use std::ffi::OsString;
@@ -112,6 +113,12 @@ pub(crate) struct PlannedCage<'r> {
 /// 107 bytes, and programs (Chromium, tmux) put sockets deep into their temporary directory.
 const TEMP_LINK: &str = "/run/tmp";
 
+/// A link to the home of a child, which its `/etc/passwd` names.
+const HOME_LINK: &str = "/run/home";
+
+/// The largest `/etc/passwd` that is read.
+const MAX_PASSWD_BYTES: u64 = 1 << 20;
+
 /// The longest path of a temporary directory that needs no link.
 const MAX_TEMP_BYTES: usize = 60;
 
@@ -155,11 +162,13 @@ impl<'r> PlannedCage<'r> {
         };
         let mut plan = plan(&request, &LiveHost)?;
         let has_temp_link = matches!(dir, ChildDir::Project { .. }) && link_temp(&mut plan, user);
+        show_passwd(&mut plan, instance, user, host);
         let has_runtime_dir = plan
             .mounts
             .iter()
             .any(|rule| matches!(rule, MountRule::Tmpfs { target, .. } if *target == runtime_dir));
         let runtime_dir = has_runtime_dir.then_some(runtime_dir);
+        link_python_packages(&isolation.toolchains, &home, user);
         let mut environment = cage_environment(host, user, isolation, &home, writable.as_slice());
         let closed = view.protected.iter().map(|hidden| hidden.path.as_path()).chain([instance.home()]);
         let closed: Vec<_> = closed.collect();
@@ -198,6 +207,10 @@ impl<'r> PlannedCage<'r> {
     /// The cage on this backend; refuses what the backend cannot hold.
     pub(crate) fn build(&self, backend: &Backend) -> Result<Confined, IsolateError> {
         let mut plan = Arc::clone(&self.plan);
+        if !backend.has_mounts() && Path::new("/etc/passwd").exists() {
+            // Without mounts the file is the host's own.
+            Arc::make_mut(&mut plan).mounts.push(file_rule("/etc/passwd".into(), ExposeMode::ReadOnly));
+        }
         if !backend.has_mounts() && self.isolation.toolchains != "none" {
             let settings = cargo_settings(&self.home).map(|path| file_rule(path, ExposeMode::ReadOnly));
             Arc::make_mut(&mut plan).mounts.extend(settings);
@@ -298,6 +311,24 @@ fn link_temp(plan: &mut Plan, user: &UserEnvironment) -> bool {
     true
 }
 
+/// Shows an `/etc/passwd` in which the child's user has the child's home. Java, ssh and others ask it and not `HOME`.
+/// Its text names a link, so it is the same for every child. Where it cannot be had, the host's stays.
+fn show_passwd(plan: &mut Plan, instance: &Instance, user: &UserEnvironment, host: &Variables) {
+    let is_passwd = |rule: &MountRule| rule.target() == Path::new("/etc/passwd");
+    let is_taken = plan.mounts.iter().any(|rule| Path::new(HOME_LINK).starts_with(rule.target()));
+    let Some(at) = plan.mounts.iter().position(is_passwd).filter(|_| !is_taken) else { return };
+    let Ok(text) = read_operator_file(Path::new("/etc/passwd"), MAX_PASSWD_BYTES) else { return };
+    let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let name = ["USER", "LOGNAME"].iter().find_map(|name| environment::get(host, name)?.to_str());
+    let text = passwd_with_home(&String::from_utf8_lossy(&text), ids, name.unwrap_or_default(), HOME_LINK);
+    // Not in the user environment, where the child could put a link in its place.
+    let Some(file) = written(instance.home(), ("passwd", "passwd"), &text) else { return };
+    if let Some(MountRule::Bind { source, .. }) = plan.mounts.get_mut(at) {
+        *source = file;
+        plan.mounts.push(MountRule::Symlink { target: HOME_LINK.into(), to: user.path().join("home") });
+    }
+}
+
 /// The whole environment inside a cage: what passes, what is redirected, toolchains, git's
 /// configuration.
 fn cage_environment(
@@ -334,14 +365,18 @@ fn cage_environment(
 /// returns its path. It stands in for the system's, which it includes, so that repositories and the
 /// child's own home come before it. The child owns the directory: `None` where it has spoilt it.
 fn write_git_config(user: &UserEnvironment, home: &Path) -> Option<PathBuf> {
-    const NAME: &str = "config";
     let text = format!("[include]\n\tpath = /etc/gitconfig\n{}", filtered_git_config(home));
-    let directory = StateDir::open(user.path(), "git").ok()?;
+    written(user.path(), ("git", "config"), &text)
+}
+
+/// A file of a state directory with this text, which is written only if it has another.
+fn written(home: &Path, (directory, name): (&str, &str), text: &str) -> Option<PathBuf> {
+    let directory = StateDir::open(home, directory).ok()?;
     let max = text.len() as u64;
-    if directory.read(NAME, max).ok().flatten().is_none_or(|known| known != text.as_bytes()) {
-        directory.replace(NAME, text.as_bytes()).ok()?;
+    if directory.read(name, max).ok().flatten().is_none_or(|known| known != text.as_bytes()) {
+        directory.replace(name, text.as_bytes()).ok()?;
     }
-    Some(directory.path().join(NAME))
+    Some(directory.path().join(name))
 }
 
 /// The operator's own home, where toolchains and git's configuration are looked for.

@@ -98,14 +98,33 @@ impl CageOptions {
     /// The program that traces other processes, if the command names one and may not use it.
     pub(crate) fn refused_debugger(&self, command: &[OsString]) -> Option<&'static str> {
         const DEBUGGERS: [&str; 7] = ["strace", "ltrace", "gdb", "lldb", "perf", "rr", "gdbserver"];
-        let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-        let mut words =
-            words.iter().flat_map(|word| word.split(|c: char| c.is_whitespace() || ";|&()".contains(c)));
-        let name = |word: &str| {
-            word.rsplit('/').next().and_then(|name| DEBUGGERS.iter().find(|known| **known == name))
-        };
-        words.find_map(name).copied().filter(|_| !self.debug)
+        named_program(command, &DEBUGGERS).filter(|_| !self.debug)
     }
+}
+
+/// The browser that starts a sandbox of its own, if the command names one.
+pub(crate) fn sandboxed_browser(command: &[OsString]) -> Option<&'static str> {
+    const BROWSERS: [&str; 7] = [
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+        "google-chrome-stable",
+        "chrome",
+        "microsoft-edge",
+        "electron",
+    ];
+    let is_off = |word: &OsString| word.to_string_lossy().contains("--no-sandbox");
+    named_program(command, &BROWSERS).filter(|_| !command.iter().any(is_off))
+}
+
+/// The first of `programs` that is a word of the command line, or of a shell's line in it.
+fn named_program(command: &[OsString], programs: &[&'static str]) -> Option<&'static str> {
+    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+    let mut words =
+        words.iter().flat_map(|word| word.split(|c: char| c.is_whitespace() || ";|&()".contains(c)));
+    let name =
+        |word: &str| word.rsplit('/').next().and_then(|name| programs.iter().find(|known| **known == name));
+    words.find_map(name).copied()
 }
 
 /// `SRC:DST:MODE`.

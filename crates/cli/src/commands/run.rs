@@ -3,7 +3,7 @@
 //! Invariant: the command's own status is ours; what goes wrong about the cage is 125, before anything runs.
 
 use crate::arguments::RunArguments;
-use crate::commands::cage_flags::CageOptions;
+use crate::commands::cage_flags::{CageOptions, sandboxed_browser};
 use crate::commands::profile::{AppliedProfile, suggest_profile};
 use crate::commands::project::{Project, canonical_dir};
 use crate::settings::{ProcessEnv, Settings, exposure_warnings, workspace_fault};
@@ -116,6 +116,11 @@ fn caged(
     if let Some(program) = asked.refused_debugger(&arguments.command) {
         print::note(&format!("hint: `{program}` cannot trace processes in this cage; `--debug` lets it"));
     }
+    if let Some(program) = sandboxed_browser(&arguments.command).filter(|_| status != Status::Exited(0)) {
+        print::note(&format!(
+            "hint: the sandbox of `{program}` does not start in this cage, which holds instead; `--no-sandbox` leaves it out"
+        ));
+    }
     Ok((status, limit))
 }
 
@@ -154,12 +159,11 @@ fn tell(status: Status, limit: Option<Limit>, timeout: Option<Duration>) {
             print::note(&format!("picoclaw run: timed out after {} s", time.as_secs_f64()))
         }
         (_, Some(limit), _) => print::note(&format!("picoclaw run: {}", limit_text(limit))),
-        (Status::Signaled(_), ..) => {
+        _ => {
             if let Some(limit) = status.limit() {
                 print::note(&format!("picoclaw run: {limit}"));
             }
         }
-        _ => {}
     }
 }
 

@@ -8,6 +8,7 @@ use crate::launch::environment::{Variables, set};
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Variables that pass, besides `LC_*`.
@@ -52,9 +53,18 @@ impl UserEnvironment {
         Ok(())
     }
 
-    /// Makes a place for a mount at `place` in the child's home, and returns its path. The child owns
-    /// the directory, so no link is followed there.
+    /// Makes a place for a mount at `place` in the child's home, and returns its path.
     pub fn mount_point(&self, place: &Path, kind: HostEntryKind) -> Result<PathBuf, Errno> {
+        self.make(place, kind, "")
+    }
+
+    /// Makes a file with this text in the child's home, unless there is one.
+    pub fn new_file(&self, place: &Path, text: &str) -> Result<PathBuf, Errno> {
+        self.make(place, HostEntryKind::File, text)
+    }
+
+    /// The child owns its home, so no link is followed there.
+    fn make(&self, place: &Path, kind: HostEntryKind, text: &str) -> Result<PathBuf, Errno> {
         let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let place = Path::new("home").join(place);
         let mut above = openat(CWD, &self.0, directory, Mode::empty())?;
@@ -73,7 +83,10 @@ impl UserEnvironment {
         if let Some(name) = name {
             let new = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
             match openat(&above, name, new, Mode::RUSR | Mode::WUSR) {
-                Ok(_) | Err(Errno::EXIST) => {}
+                Ok(file) => std::fs::File::from(file)
+                    .write_all(text.as_bytes())
+                    .map_err(|why| Errno::from_io_error(&why).unwrap_or(Errno::IO))?,
+                Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno),
             }
         }

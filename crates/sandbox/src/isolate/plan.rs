@@ -149,31 +149,56 @@ impl Plan {
     }
 }
 
-/// System directories, and the list of installed packages. On hosts with a merged `/usr` most are
-/// links into it.
-const SYSTEM: [&str; 9] =
-    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/var/lib/dpkg"];
+/// System directories, what packages generate beside them, the list of installed packages, and the
+/// processors. On hosts with a merged `/usr` most are links into it.
+const SYSTEM: [&str; 16] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+    "/opt",
+    "/sys/devices/system/cpu",
+    "/sys/devices/system/node",
+    "/var/cache/fontconfig",
+    "/var/lib/dpkg",
+    "/var/lib/gems",
+    "/var/lib/ghostscript",
+    "/var/lib/texmf",
+];
 
 /// The visible part of `/etc`: names, certificates, time, the loader, shells, fonts, and the settings
 /// of common programs. It holds no private keys.
-const ETC: [&str; 51] = [
+const ETC: [&str; 75] = [
     "/etc/alternatives",
     "/etc/bash.bashrc",
     "/etc/chromium.d",
     "/etc/crypto-policies",
     "/etc/debian_version",
+    "/etc/dictionaries-common",
+    "/etc/emacs",
     "/etc/fonts",
     "/etc/gai.conf",
+    "/etc/gdb",
     "/etc/gitconfig",
+    "/etc/glvnd",
+    "/etc/groff",
     "/etc/group",
     "/etc/gtk-3.0",
     "/etc/host.conf",
     "/etc/hosts",
+    "/etc/ImageMagick-6",
+    "/etc/ImageMagick-7",
     "/etc/inputrc",
+    "/etc/iproute2",
     "/etc/java-11-openjdk",
     "/etc/java-17-openjdk",
     "/etc/java-21-openjdk",
     "/etc/java-25-openjdk",
+    "/etc/java-8-openjdk",
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
     "/etc/ld.so.conf.d",
@@ -186,11 +211,14 @@ const ETC: [&str; 51] = [
     "/etc/manpath.config",
     "/etc/maven",
     "/etc/mime.types",
+    "/etc/nanorc",
     "/etc/networks",
     "/etc/nsswitch.conf",
+    "/etc/OpenCL",
     "/etc/os-release",
     "/etc/passwd",
     "/etc/perl",
+    "/etc/php",
     "/etc/pki/ca-trust",
     "/etc/pki/tls/certs",
     "/etc/pki/tls/openssl.cnf",
@@ -199,15 +227,27 @@ const ETC: [&str; 51] = [
     "/etc/python3.11",
     "/etc/python3.12",
     "/etc/python3.13",
+    "/etc/python3.14",
+    "/etc/R",
     "/etc/resolv.conf",
+    "/etc/screenrc",
     "/etc/services",
+    "/etc/sgml",
     "/etc/shells",
+    "/etc/ssh/ssh_config",
+    "/etc/ssh/ssh_config.d",
     "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
     "/etc/terminfo",
+    "/etc/texmf",
     "/etc/timezone",
+    "/etc/tmux.conf",
     "/etc/vim",
+    "/etc/vulkan",
     "/etc/wgetrc",
+    "/etc/X11",
+    "/etc/xdg",
+    "/etc/xml",
 ];
 
 /// Plans a cage.

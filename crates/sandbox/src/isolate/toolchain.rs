@@ -27,7 +27,7 @@ struct Toolchain {
     cached_by: &'static [(&'static str, &'static str)],
 }
 
-const TOOLCHAINS: [Toolchain; 7] = [
+const TOOLCHAINS: [Toolchain; 10] = [
     Toolchain {
         name: "rust",
         aliases: &["rustup", "cargo"],
@@ -39,6 +39,7 @@ const TOOLCHAINS: [Toolchain; 7] = [
     Toolchain {
         name: "node",
         aliases: &["nvm", "npm", "bun", "deno"],
+        // Browsers that test runners have fetched are programs too.
         places: &[
             "~/.nvm/versions",
             "~/.volta/bin",
@@ -46,10 +47,22 @@ const TOOLCHAINS: [Toolchain; 7] = [
             "~/.bun/bin",
             "~/.deno/bin",
             "~/.fnm",
+            "~/.local/share/fnm",
+            "~/.local/share/pnpm",
+            "~/.npm-global/bin",
+            "~/.npm-global/lib",
+            "~/.yarn/bin",
+            "~/.cache/ms-playwright",
+            "~/.cache/puppeteer",
+            "~/.cache/Cypress",
             "/opt/node",
         ],
-        named_by: &[("NVM_DIR", "versions")],
-        shown_by: &[],
+        named_by: &[("NVM_DIR", "versions"), ("PNPM_HOME", ""), ("PLAYWRIGHT_BROWSERS_PATH", "")],
+        shown_by: &[
+            ("PLAYWRIGHT_BROWSERS_PATH", "~/.cache/ms-playwright"),
+            ("PUPPETEER_CACHE_DIR", "~/.cache/puppeteer"),
+            ("CYPRESS_CACHE_FOLDER", "~/.cache/Cypress"),
+        ],
         cached_by: &[("npm_config_cache", "npm")],
     },
     Toolchain {
@@ -60,6 +73,9 @@ const TOOLCHAINS: [Toolchain; 7] = [
             "~/.pyenv",
             "~/.local/share/uv/python",
             "~/.local/share/uv/tools",
+            "~/.local/share/pipx",
+            "~/.local/pipx",
+            "~/.local/share/pypoetry",
             "~/.local/bin",
             "~/.local/lib",
         ],
@@ -75,7 +91,16 @@ const TOOLCHAINS: [Toolchain; 7] = [
     Toolchain {
         name: "conda",
         aliases: &[],
-        places: &["~/miniconda3", "~/anaconda3", "~/miniforge3", "~/mambaforge", "/opt/conda"],
+        places: &[
+            "~/miniconda3",
+            "~/anaconda3",
+            "~/miniforge3",
+            "~/mambaforge",
+            "~/micromamba",
+            "~/.pixi/bin",
+            "~/.pixi/envs",
+            "/opt/conda",
+        ],
         named_by: &[("CONDA_PREFIX", "")],
         shown_by: &[],
         cached_by: &[],
@@ -99,10 +124,42 @@ const TOOLCHAINS: [Toolchain; 7] = [
     Toolchain {
         name: "ruby",
         aliases: &[],
-        places: &["~/.rbenv", "~/.rvm/rubies", "~/.rvm/bin"],
+        places: &["~/.rbenv", "~/.rvm/rubies", "~/.rvm/bin", "~/.rvm/gems"],
         named_by: &[],
         shown_by: &[],
         cached_by: &[],
+    },
+    Toolchain {
+        name: "haskell",
+        aliases: &["ghcup"],
+        places: &["~/.ghcup", "~/.cabal/bin"],
+        named_by: &[],
+        shown_by: &[],
+        cached_by: &[],
+    },
+    Toolchain {
+        name: "ocaml",
+        aliases: &["opam"],
+        places: &["~/.opam"],
+        named_by: &[("OPAMROOT", "")],
+        shown_by: &[("OPAMROOT", "~/.opam")],
+        cached_by: &[],
+    },
+    // Programs that install those of any language.
+    Toolchain {
+        name: "managers",
+        aliases: &["asdf", "brew", "mise", "nix"],
+        places: &[
+            "~/bin",
+            "~/.asdf",
+            "~/.local/share/mise/installs",
+            "~/.local/share/mise/shims",
+            "~/.nix-profile",
+            "/home/linuxbrew/.linuxbrew",
+        ],
+        named_by: &[("ASDF_DATA_DIR", ""), ("MISE_DATA_DIR", "installs"), ("HOMEBREW_PREFIX", "")],
+        shown_by: &[("ASDF_DATA_DIR", "~/.asdf"), ("MISE_DATA_DIR", "~/.local/share/mise")],
+        cached_by: &[("MISE_CACHE_DIR", "mise")],
     },
 ];
 
@@ -201,6 +258,24 @@ pub fn cargo_settings(home: &Path) -> impl Iterator<Item = PathBuf> {
         read_git_config(path).is_some_and(|text| !text.contains("token") && !has_password(&text))
     };
     ["config.toml", "config"].map(|name| home.join(".cargo").join(name)).into_iter().filter(is_public)
+}
+
+/// Makes the packages that `pip install --user` put into the operator's home importable: Python looks for such packages in
+/// the child's home, where a `.pth` file names the operator's directory. The child's own come before them.
+pub fn link_python_packages(setting: &str, home: &Path, user: &UserEnvironment) {
+    let lib = home.join(".local/lib");
+    if !selected(setting).any(|toolchain| toolchain.name == "python") {
+        return;
+    }
+    for entry in std::fs::read_dir(&lib).into_iter().flatten().flatten() {
+        let (name, site) = (entry.file_name(), entry.path().join("site-packages"));
+        let path = site.to_str().filter(|path| !path.contains('\n') && site.is_dir());
+        if let Some(path) = path.filter(|_| name.as_encoded_bytes().starts_with(b"python")) {
+            let place = Path::new(".local/lib").join(name).join("site-packages/picoclaw-home.pth");
+            // The child may have spoilt its own home; then the packages are not found.
+            let _ = user.new_file(&place, &format!("{path}\n"));
+        }
+    }
 }
 
 /// The variables that name the shown toolchains and their private caches.

@@ -54,6 +54,65 @@ fn everyday_commands_work() {
     }
 }
 
+/// Managers of programs put links on `PATH` that lead elsewhere in the home.
+#[test]
+fn programs_that_managers_installed_in_a_home_run_and_its_keys_stay_hidden() {
+    let Some(project) = Project::new("managers of programs") else { return };
+    let home = project.instance.dir().to_owned();
+    for place in [
+        ".local/share/pipx/venvs/tool/bin",
+        ".local/share/pnpm",
+        ".local/share/mise/installs/tool/1/bin",
+        ".asdf/shims",
+        ".npm-global/lib/node_modules/tool",
+        ".ghcup/bin",
+    ] {
+        let tool = project.file(&format!("{place}/tool"), "#!/bin/sh\necho it ran\n");
+        std::fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let link = home.join(".local/bin/tool");
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        let _ = std::fs::remove_file(&link);
+        std::os::unix::fs::symlink(&tool, &link).unwrap();
+        let mut command = project.command(&["--", "sh", "-c", "tool"]);
+        command.env("PATH", format!("{}:{SYSTEM_PATH}", link.parent().unwrap().display()));
+        let ran = ran(command.output().unwrap());
+        assert_eq!(ran.stdout, "it ran\n", "{place}: {ran:?}");
+    }
+    if is_here("python3") {
+        let version = "import sys; print('python%d.%d' % sys.version_info[:2])";
+        let version = project.run(&["--", "python3", "-c", version]).stdout;
+        let site = format!(".local/lib/{}/site-packages", version.trim());
+        project.file(&format!("{site}/of_the_home.py"), "print('it ran')\n");
+        for (why, line, want) in [
+            ("a package of the home", "python3 -c 'import of_the_home'", "it ran\n"),
+            (
+                "not in an environment of its own",
+                "python3 -m venv v; v/bin/python -c 'import of_the_home' 2>/dev/null || echo none",
+                "none\n",
+            ),
+            (
+                "its own package comes first",
+                "d=$(python3 -m site --user-site); echo 'print(2)' > $d/of_the_home.py; python3 -c 'import of_the_home'",
+                "2\n",
+            ),
+        ] {
+            assert_eq!(project.sh(line).stdout, want, "{why}");
+        }
+        assert_eq!(
+            std::fs::read_to_string(home.join(site).join("of_the_home.py")).unwrap(),
+            "print('it ran')\n"
+        );
+    }
+    project.file(".cache/ms-playwright/browser", "a browser");
+    let ran = project.sh("cat $PLAYWRIGHT_BROWSERS_PATH/browser");
+    assert_eq!(ran.stdout, "a browser", "{ran:?}");
+    for hidden in [".npm-global/etc/npmrc", ".config/pnpm/rc", ".local/share/mise/other", ".cabal/config"] {
+        let file = project.file(hidden, "CANARY");
+        let ran = project.sh(&format!("cat {} 2>/dev/null || echo none", file.display()));
+        assert_eq!(ran.stdout, "none\n", "{hidden}: {ran:?}");
+    }
+}
+
 #[test]
 fn toolchains_are_found_where_they_are() {
     let Some(project) = with_config_file("toolchains") else { return };

@@ -100,7 +100,12 @@ fn an_ssh_agent_signs_and_its_keys_stay_outside() {
             "{listed:?}"
         );
     }
-    let without = caged(&project, &variables, &[], "echo \"[$SSH_AUTH_SOCK]\"; ssh-add -l; ls /etc/ssh");
+    let without = caged(
+        &project,
+        &variables,
+        &[],
+        "echo \"[$SSH_AUTH_SOCK]\"; ssh-add -l; ls /etc/ssh/ssh_known_hosts2",
+    );
     assert!(without.code != 0 && without.stdout == "[]\n", "the control: not without the flag: {without:?}");
 }
 

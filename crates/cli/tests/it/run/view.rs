@@ -214,6 +214,20 @@ fn secrets_of_the_environment_stay_outside() {
 }
 
 #[test]
+fn a_file_that_is_too_large_is_named() {
+    let config = r#"{"isolation": {"limits": {"file_size_mb": 8}}}"#;
+    let Some(project) = Project::with_config("large files", config) else { return };
+    for (line, is_named) in [
+        ("exec head -c 9M /dev/zero > big", true),
+        ("head -c 9M /dev/zero > big; exit $?", true),
+        ("head -c 7M /dev/zero > big; exit 1", false),
+    ] {
+        let ran = project.sh(line);
+        assert_eq!(ran.stderr.contains("`isolation.limits.file_size_mb`"), is_named, "{line}: {ran:?}");
+    }
+}
+
+#[test]
 fn memory_is_bounded_for_the_whole_tree() {
     let Some(project) = Project::new("memory") else { return };
     if !is_here("python3") {
@@ -254,6 +268,69 @@ fn a_full_tmp_is_named_after_a_run_that_failed() {
         let said =
             ran.stderr.contains("picoclaw run: `/tmp` was full (16 of 16 MiB); raise it with --tmp SIZE\n");
         assert_eq!(said, is_named, "{why}: {ran:?}");
+    }
+}
+
+/// Java, ssh and others take the home from `/etc/passwd`.
+#[test]
+fn the_home_of_the_password_file_is_the_cages_own() {
+    for (why, config) in [("native", "{}"), ("bubblewrap", r#"{"isolation": {"backend": "bwrap"}}"#)] {
+        let Some(project) = Project::with_config(&format!("the password file, {why}"), config) else {
+            return;
+        };
+        if why == "bubblewrap" && !is_here("bwrap") {
+            return;
+        }
+        let line = "home=$(getent passwd $(id -u) | cut -d: -f6); test $home -ef ~ && echo x > $home/mark && cat ~/mark; \
+                    (echo x > /etc/passwd) 2>/dev/null || echo kept";
+        let ran = project.sh(line);
+        assert_eq!(ran.stdout, "x\nkept\n", "{why}: {ran:?}");
+        // All else in it is the host's.
+        let cage = project.sh("cat /etc/passwd").stdout;
+        let host = std::fs::read_to_string("/etc/passwd").unwrap();
+        let others = |text: &str| {
+            let own = rustix::process::geteuid().as_raw().to_string();
+            let is_other = |line: &&str| line.split(':').nth(2) != Some(&own);
+            text.lines().filter(is_other).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(others(&cage), others(&host), "{why}");
+    }
+}
+
+#[test]
+fn processors_are_seen_and_not_changed() {
+    let Some(project) = Project::new("the processors") else { return };
+    let list = "/sys/devices/system/cpu/possible";
+    let Ok(host) = std::fs::read_to_string(list) else {
+        picoclaw_testing::skip!("`{list}` is not there");
+        return;
+    };
+    assert_eq!(project.sh(&format!("cat {list}")).stdout, host);
+    let ran = project.sh(
+        "find /sys -writable; (echo x > /sys/devices/system/cpu/uevent) 2>&1; ls /sys/* /sys/devices/system",
+    );
+    assert!(ran.stdout.contains("Read-only file system"), "{ran:?}");
+    assert!(
+        !ran.stdout.contains("/sys/devices/system/cpu/cpu0\n") && !ran.stdout.contains("class"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_browser_that_fails_is_followed_by_a_hint() {
+    let Some(project) = Project::new("browsers") else { return };
+    let browser = project.file("project/chromium", "#!/bin/sh\nexit $1\n");
+    std::fs::set_permissions(&browser, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::copy(&browser, project.dir().join("other")).unwrap();
+    for (words, is_told) in [
+        (&["./chromium", "1"][..], true),
+        (&["sh", "-c", "./chromium 1 | false"], true),
+        (&["./chromium", "0"], false),
+        (&["./chromium", "1", "--no-sandbox"], false),
+        (&["./other", "1"], false),
+    ] {
+        let ran = project.run(&[&["--"], words].concat());
+        assert_eq!(ran.stderr.contains("`--no-sandbox`"), is_told, "{words:?}: {ran:?}");
     }
 }
 
