@@ -150,7 +150,6 @@ const TOOLCHAINS: [Toolchain; 10] = [
         name: "managers",
         aliases: &["asdf", "brew", "mise", "nix"],
         places: &[
-            "~/bin",
             "~/.asdf",
             "~/.local/share/mise/installs",
             "~/.local/share/mise/shims",

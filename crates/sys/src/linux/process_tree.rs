@@ -87,12 +87,14 @@ impl ProcessTree {
         self.selected().count()
     }
 
-    /// Reaps the children that have ended; how many have not.
+    /// Reaps the children that have ended; how many there were. The children of those that ended are this process's now,
+    /// and only the next scan finds them.
     fn reap_children_except(&mut self, supervisors: &[i32]) -> usize {
         self.select_children_except(supervisors);
-        let is_alive =
-            |process: &Process| matches!(waitpid(Pid::from_raw(process.pid), WaitOptions::NOHANG), Ok(None));
-        self.selected().filter(is_alive).count()
+        for process in self.selected() {
+            let _ = waitpid(Pid::from_raw(process.pid), WaitOptions::NOHANG);
+        }
+        self.selected().count()
     }
 
     fn select_children_except(&mut self, supervisors: &[i32]) {
