@@ -12,7 +12,6 @@ use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
 use serde_json::{Value, json};
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -44,8 +43,12 @@ impl Fixture {
         for dir in ["opt/bin", "project", "somebody"] {
             std::fs::create_dir_all(base.join(dir)).unwrap();
         }
-        write(&stand_in, &format!("#!/bin/sh\n{}\n", script.replace("BASE", &base.display().to_string())));
-        std::fs::set_permissions(&stand_in, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let text = format!("#!/bin/sh\n{}\n", script.replace("BASE", &base.display().to_string()));
+        // By another process: a child that this one starts meanwhile for another test would have a descriptor of this one's
+        // for a moment, and the kernel executes no file that is open for writing.
+        let mut shell = std::process::Command::new("sh");
+        let line = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
+        assert!(shell.args(["-c", line]).arg(&stand_in).arg(text).status().unwrap().success());
         let mut whole = json!({"model_name": "c", "model": format!("{program}-cli"), "api_keys": [KEY], "request_timeout": 20});
         let text = entry.to_string().replace("BASE", &base.display().to_string());
         let entry: Value = serde_json::from_str(&text).unwrap();
