@@ -14,7 +14,7 @@ use crate::linux::supervisor::Supervisor;
 use rustix::io::{Errno, Result, fcntl_dupfd_cloexec};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{
-    DumpableBehavior, Signal, getpid, getppid, set_child_subreaper, set_dumpable_behavior,
+    DumpableBehavior, Pid, Signal, getpid, getppid, set_child_subreaper, set_dumpable_behavior,
     set_parent_process_death_signal, setsid,
 };
 use std::ffi::{CString, c_char, c_int};
@@ -181,11 +181,12 @@ impl Child<'_> {
     /// is the descriptor on which the command's filter asks.
     fn start_command(&self) -> std::result::Result<(i32, Option<OwnedFd>), Report> {
         let (read, write) = self.status_socket().map_err(|errno| self.setup_failed(errno))?;
+        let supervisor = getpid();
         // SAFETY: the child runs prepared steps and then executes its program or exits.
         let command =
             unsafe { fork(libc::SIGCHLD as u32, &mut -1) }.map_err(|errno| self.setup_failed(errno))?;
         if command == 0 {
-            self.run_command(&write).send(&write);
+            self.run_command(supervisor, &write).send(&write);
             exit(127);
         }
         drop(write);
@@ -208,9 +209,13 @@ impl Child<'_> {
     }
 
     /// Prepares the command and executes its program; returns what failed.
-    fn run_command(&self, status: &OwnedFd) -> Report {
+    fn run_command(&self, supervisor: Pid, status: &OwnedFd) -> Report {
         if let Err(errno) = reset_inherited() {
             return Report::CommandFailed(0, errno.raw_os_error());
+        }
+        if getppid() != Some(supervisor) {
+            // The supervisor was killed before this process asked to be killed with it.
+            exit(127);
         }
         if self.spec.mode == SupervisionMode::Builder {
             // It ends its tree when the supervisor dies, among the busy processes of its session.
