@@ -169,9 +169,12 @@ impl Child<'_> {
             set_child_subreaper(Some(getpid()))?;
         }
         let death_signal = match self.spec.mode {
-            SupervisionMode::Descendants if !self.spec.is_scoped => Signal::TERM,
-            // The kernel, the builder or the killer ends the tree with this process.
-            _ => Signal::KILL,
+            // The kernel ends the tree with this process.
+            SupervisionMode::Namespace => Signal::KILL,
+            // The killer does.
+            _ if self.spec.is_scoped => Signal::KILL,
+            // A builder that dies while it builds leaves what it has started.
+            SupervisionMode::Descendants | SupervisionMode::Builder => Signal::TERM,
         };
         // Last, since a change of credentials clears it. A parent that died before has closed the control socket.
         set_parent_process_death_signal(Some(death_signal))
