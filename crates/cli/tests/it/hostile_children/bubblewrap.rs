@@ -1,6 +1,8 @@
 //! C13: bubblewrap as root has the limits that the native cage has, and its program on the host cannot be written.
 
-use super::{Bwrap, Faults, Native, Project, is_root};
+use super::deadline::end_all;
+use super::{Bwrap, Faults, Native, Project, alive, gone_after, is_root, marker};
+use std::time::Duration;
 
 /// Forks until it is refused, at most 500 times; tells how often it could.
 const FORK: &str = "import os, signal
@@ -61,4 +63,24 @@ for pid in ('1', str(os.getppid())):
         let told = project.python(&[], script, &[]);
         faults.check(!told.stdout.contains("LISTED"), format!("{level:?}: {told:?}"));
     }
+}
+
+#[test]
+fn a_launcher_that_is_killed_while_bubblewrap_builds_leaves_nothing() {
+    let Some(project) = Project::new(Bwrap) else { return };
+    // So many that bubblewrap builds for long.
+    let shown = tempfile::tempdir().unwrap();
+    let paths: Vec<_> = (0..200).map(|number| shown.path().join(number.to_string())).collect();
+    paths.iter().for_each(|path| std::fs::create_dir(path).unwrap());
+    let flags: Vec<&str> = paths.iter().flat_map(|path| ["--ro", path.to_str().unwrap()]).collect();
+    let mark = marker();
+    for moment in 0..40 {
+        let mut launcher = project.command(&flags, &["sleep", &mark]).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(10 * moment));
+        launcher.kill().and_then(|()| launcher.wait()).unwrap();
+    }
+    let is_gone = gone_after(&mark, Duration::from_secs(10)).is_some();
+    let left = alive(&mark);
+    end_all(&mark);
+    assert!(is_gone, "{left} processes are left");
 }
