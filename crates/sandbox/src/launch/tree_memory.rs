@@ -160,8 +160,9 @@ fn resident_by_thread(pid: i32) -> Option<Resident> {
     Some(Resident { pid, anonymous, shared: field("RssShmem:")? })
 }
 
-/// The anonymous memory of a process, in memory or swapped out, where a page of several processes counts in part. Nothing
-/// for a process that has ended since it was counted; all of it for one that may not be looked into.
+/// The anonymous memory of a process, in memory or swapped out, where a page of several processes counts in part. The parts
+/// add up to somewhat more than the page while processes that share it end. Nothing for a process that has ended since it
+/// was counted; all of it for one that may not be looked into.
 fn proportional(process: &Resident) -> u64 {
     let rollup = match read_file(process.pid, "smaps_rollup") {
         Ok(text) => text,

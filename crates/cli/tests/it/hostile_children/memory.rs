@@ -106,7 +106,7 @@ fn doctor_tries_each_kind() {
 const INNOCENT: &[(&str, &str, &[&str])] = &[
     ("reserved without access", "python3", &["-c", RESERVE]),
     ("reserved and not touched", "python3", &["-c", "import mmap; mmap.mmap(-1, 8 << 30, 0x4022)[0] = 1"]),
-    ("fifty processes that share 60 MB", "python3", &["-c", FORK]),
+    ("fifty processes that share 30 MB", "python3", &["-c", FORK]),
     ("a file that is mapped", "python3", &["-c", MAP]),
     (
         "many short processes",
@@ -120,8 +120,9 @@ const RESERVE: &str = "import ctypes
 reserve = ctypes.CDLL(None).mmap
 reserve.restype = ctypes.c_void_p
 assert reserve(None, ctypes.c_size_t(8 << 30), 0, 0x22, -1, 0) != 2**64 - 1";
+/// Each process has 0.8 MB of its own besides.
 const FORK: &str = "import os, signal, time
-held = bytearray(60 << 20)
+held = bytearray(30 << 20)
 for at in range(0, len(held), 4096): held[at] = 1
 children = [os.fork() or signal.pause() for _ in range(50)]
 time.sleep(2)
