@@ -31,6 +31,14 @@ pub enum Limit {
     /// The processes of the whole tree.
     #[error("process limit reached ({0})")]
     Processes(u64),
+    /// Processes and threads of the whole tree, where the kernel refuses more and does not say so.
+    #[error("{seen} of {limit} processes and threads were running")]
+    Tasks {
+        /// The most that were seen.
+        seen: u64,
+        /// How many there may be.
+        limit: u64,
+    },
     /// Processor time of one process.
     #[error("out of processor time (`isolation.limits.cpu_seconds`)")]
     Processor,
@@ -52,7 +60,7 @@ impl Limit {
     pub fn remedy(self) -> &'static str {
         match self {
             Self::Memory(_) => "raise it with `isolation.limits.memory_mb`",
-            Self::Processes(_) => "raise it with `isolation.limits.processes`",
+            Self::Processes(_) | Self::Tasks { .. } => "raise it with `isolation.limits.processes`",
             Self::Processor => "raise it with `isolation.limits.cpu_seconds`",
             Self::FileSize => "raise it with `isolation.limits.file_size_mb`",
             Self::Tmp { .. } => "`$TMPDIR` has no such limit",

@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use rustix::process::{Pid, Signal, kill_process_group, pidfd_send_signal};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -26,6 +27,8 @@ pub(super) struct SupervisorHandle {
     ready_file: Option<OwnedFd>,
     limits: TreeLimits,
     cgroup: Option<Cgroup>,
+    /// The most processes and threads that were counted, where no cgroup counts them.
+    max_tasks: Arc<AtomicU64>,
     /// `None` where the tree has no tmpfs of its own.
     tmp: Option<Arc<TmpUsage>>,
     state: Mutex<SupervisorState>,
@@ -61,6 +64,7 @@ impl SupervisorHandle {
             ready_file,
             limits,
             cgroup,
+            max_tasks: Arc::default(),
             tmp: tmp.map(Arc::new),
             state: Mutex::default(),
         }
@@ -80,6 +84,10 @@ impl SupervisorHandle {
 
     pub(super) fn cgroup(&self) -> Option<&Cgroup> {
         self.cgroup.as_ref()
+    }
+
+    pub(super) fn shared_max_tasks(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.max_tasks)
     }
 
     pub(super) fn shared_tmp(&self) -> Option<Arc<TmpUsage>> {
@@ -142,12 +150,22 @@ impl SupervisorHandle {
             Status::Exited(1..) | Status::Signaled(_) if was_refused() => {
                 Some(Limit::Processes(self.limits.processes))
             }
+            Status::Exited(1..) | Status::Signaled(_) if self.had_most_tasks() => {
+                let seen = self.max_tasks.load(Ordering::Relaxed);
+                Some(Limit::Tasks { seen, limit: self.limits.processes })
+            }
             Status::Exited(1..) | Status::Signaled(_) => {
                 let (used, size) = self.tmp.as_ref()?.was_full()?;
                 Some(Limit::Tmp { used: used >> 20, size: size >> 20 })
             }
             _ => None,
         }
+    }
+
+    /// Whether nearly as many tasks were counted as there may be. Between two counts there may have been more.
+    fn had_most_tasks(&self) -> bool {
+        let (seen, limit) = (self.max_tasks.load(Ordering::Relaxed), self.limits.processes);
+        limit > 0 && seen >= limit - limit / 16
     }
 
     /// The exit code of a builder that never ran the command is about the confinement. The kernel kills one process at the

@@ -12,6 +12,7 @@ use picoclaw_sys::linux::{descendants, prefer_short_slices};
 use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -41,6 +42,7 @@ pub(super) fn watch(
         cgroup: supervisor.cgroup().map(Cgroup::memory_events),
         limits,
         tmp: supervisor.shared_tmp(),
+        max_tasks: supervisor.shared_max_tasks(),
         memory: TreeMemory::new(private_dirs)?,
         failed_counts: 0,
     };
@@ -56,6 +58,7 @@ struct Watch {
     limits: TreeLimits,
     /// `None` where the tree has no tmpfs of its own.
     tmp: Option<Arc<TmpUsage>>,
+    max_tasks: Arc<AtomicU64>,
     memory: TreeMemory,
     failed_counts: u32,
 }
@@ -95,6 +98,15 @@ impl Watch {
         if processes > 0 && pids.len() as u64 > processes.saturating_add(CAGE_PROCESSES) {
             return Some(Status::OutOfProcesses);
         }
+        if processes > 0 {
+            let tasks: usize = pids.iter().map(|pid| threads(*pid)).sum();
+            self.max_tasks.fetch_max(tasks as u64, Ordering::Relaxed);
+        }
         (memory_bytes > 0 && self.memory.exceeds(&pids, memory_bytes)).then_some(Status::OutOfMemory)
     }
+}
+
+/// The threads of a process; none of one that has ended.
+fn threads(pid: i32) -> usize {
+    std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count)
 }

@@ -228,6 +228,30 @@ fn a_file_that_is_too_large_is_named() {
 }
 
 #[test]
+fn threads_up_to_the_limit_are_named_after_a_run_that_failed() {
+    let config = r#"{"isolation": {"limits": {"processes": 64}}}"#;
+    let Some(project) = Project::with_config("the limit on processes", config) else { return };
+    if !is_here("python3") {
+        return;
+    }
+    let start = |count: usize, status: usize| {
+        format!(
+            "import os, threading, time\ntry:\n for _ in range({count}): threading.Thread(target=time.sleep, \
+             args=(9,), daemon=True).start()\nexcept RuntimeError: pass\ntime.sleep(1)\nos._exit({status})"
+        )
+    };
+    for (why, count, status, is_named) in [
+        ("all of them", 100, 1, true),
+        ("a command that did not fail", 100, 0, false),
+        ("a failure of another kind", 20, 1, false),
+    ] {
+        let ran = project.run(&["--", "python3", "-c", &start(count, status)]);
+        assert_eq!(ran.code, status as i32, "{why}: {ran:?}");
+        assert_eq!(ran.stderr.contains("`isolation.limits.processes`"), is_named, "{why}: {ran:?}");
+    }
+}
+
+#[test]
 fn memory_is_bounded_for_the_whole_tree() {
     let Some(project) = Project::new("memory") else { return };
     if !is_here("python3") {
