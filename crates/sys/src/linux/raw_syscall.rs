@@ -68,7 +68,23 @@ pub(crate) fn now_ms() -> i64 {
 /// Asks for short time slices, so that this thread runs soon among many that are busy: the scheduler prefers the earliest
 /// deadline, which is a slice away (Linux 6.12; of no effect before). What this thread starts has ordinary slices.
 pub fn prefer_short_slices() {
-    const RESET_ON_FORK: u64 = 1;
+    set_slices(SHORT_SLICE_NS, RESET_ON_FORK);
+}
+
+/// The same for this process and all that it starts, until one of them asks for [ordinary slices](ordinary_slices).
+pub(crate) fn prefer_short_slices_in_children() {
+    set_slices(SHORT_SLICE_NS, 0);
+}
+
+/// Asks for the slices that every process has.
+pub(crate) fn ordinary_slices() {
+    set_slices(0, 0);
+}
+
+const SHORT_SLICE_NS: u64 = 100_000;
+const RESET_ON_FORK: u64 = 1;
+
+fn set_slices(slice_ns: u64, flags: u64) {
     #[repr(C)]
     struct Attributes {
         size: u32,
@@ -84,10 +100,10 @@ pub fn prefer_short_slices() {
     let attributes = Attributes {
         size: size_of::<Attributes>() as u32,
         policy: 0,
-        flags: RESET_ON_FORK,
+        flags,
         nice,
         priority: 0,
-        slice_ns: 100_000,
+        slice_ns,
         deadline: 0,
         period: 0,
     };

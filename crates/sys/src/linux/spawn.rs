@@ -6,7 +6,10 @@ use crate::linux::child_spec::{ChildSpec, Exec, SupervisionMode};
 use crate::linux::fd_limit::{close_range, restore_fd_limit, set_close_on_exec};
 use crate::linux::net_namespace::{NetNamespace, reap};
 use crate::linux::process_tree::ProcessTree;
-use crate::linux::raw_syscall::{borrow_fd, exit, kill, prefer_short_slices, set_signal_mask, syscall};
+use crate::linux::raw_syscall::{
+    borrow_fd, exit, kill, ordinary_slices, prefer_short_slices, prefer_short_slices_in_children,
+    set_signal_mask, syscall,
+};
 use crate::linux::report::{Report, receive_descriptor, send_descriptor};
 use crate::linux::scrub_argv::ArgvRegion;
 use crate::linux::step::{SetupState, Step};
@@ -221,8 +224,8 @@ impl Child<'_> {
             exit(127);
         }
         if self.spec.mode == SupervisionMode::Builder {
-            // It ends its tree when the supervisor dies, among the busy processes of its session.
-            prefer_short_slices();
+            // It and the first process of its pid namespace end the tree, among busy processes.
+            prefer_short_slices_in_children();
         }
         let mut state = SetupState::default();
         for (at, step) in self.spec.command.iter().enumerate() {
@@ -255,6 +258,7 @@ impl Child<'_> {
 /// Takes `steps` in this process and replaces it by `exec`; returns what failed. For a program of one thread: the steps
 /// that confine act on the calling thread.
 pub fn confine_and_exec(steps: &[Step], exec: &Exec) -> (Option<usize>, io::Error) {
+    ordinary_slices();
     let mut state = SetupState::default();
     for (at, step) in steps.iter().enumerate() {
         if let Err(errno) = step.run(&mut state) {

@@ -29,6 +29,26 @@ fn processes_are_limited() {
     }
 }
 
+/// Among a thousand busy processes the first one of the namespace, which ends it, would wait for a second.
+#[test]
+fn the_first_process_has_short_slices_and_the_command_ordinary_ones() {
+    let slice = |text: &str| {
+        let line = text.lines().find(|line| line.starts_with("se.slice"))?;
+        line.split_ascii_whitespace().last()?.parse::<u64>().ok()
+    };
+    let Some(ordinary) = std::fs::read_to_string("/proc/self/sched").ok().and_then(|text| slice(&text))
+    else {
+        picoclaw_testing::skip!("this kernel does not show the slices of a process");
+        return;
+    };
+    for level in [Native, Bwrap] {
+        let Some(project) = Project::new(level) else { continue };
+        let of = |pid| slice(&project.sh(&[], &format!("cat /proc/{pid}/sched")).stdout);
+        assert_eq!(of("self"), Some(ordinary), "{level:?}");
+        assert!(of("1").is_some_and(|short| short < ordinary), "{level:?}: {:?}", of("1"));
+    }
+}
+
 #[test]
 fn the_programs_of_other_processes_cannot_be_written() {
     let mut faults = Faults::default();
