@@ -3,7 +3,7 @@
 
 use super::builtins::{Language, join_words};
 use super::interpreter::{Input, Interpreter};
-use super::options::NamedCommand;
+use super::options::{NamedCommand, Order};
 use super::partial_word::{ANYTHING, PartialWord, STAR, is_marked};
 use super::programs::{self, Operands, Program, Role, UNKNOWN, has_word};
 use super::state::State;
@@ -26,20 +26,11 @@ pub(super) enum Argument<'a> {
     Operand(&'a str),
 }
 
-/// Where options may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Until {
-    /// Anywhere before `--`.
-    End,
-    /// Before the first operand only: the operands are a command.
-    FirstOperand,
-}
-
 /// Parses arguments by a program's entry; also returns where the operands begin.
 pub(super) fn parse<'a>(
     args: &'a [PartialWord],
     program: &'a Program,
-    until: Until,
+    order: Order,
 ) -> (Vec<Argument<'a>>, usize) {
     let mut parsed = Vec::with_capacity(args.len());
     let mut at = 0;
@@ -51,7 +42,7 @@ pub(super) fn parse<'a>(
             return (parsed, first.unwrap_or(at));
         }
         if arg.len() < 2 || !arg.starts_with('-') {
-            if until == Until::FirstOperand {
+            if order == Order::First {
                 parsed.extend(args[at - 1..].iter().map(|arg| Argument::Operand(arg.as_str())));
                 return (parsed, at - 1);
             }
@@ -61,7 +52,7 @@ pub(super) fn parse<'a>(
         }
         let next = args.get(at).map(PartialWord::as_str);
         at += match arg.strip_prefix("--") {
-            Some(long) => parse_long(long, next, program, until, &mut parsed),
+            Some(long) => parse_long(long, next, program, order, &mut parsed),
             None => parse_short(arg, next, program, &mut parsed),
         };
     }
@@ -73,7 +64,7 @@ fn parse_long<'a>(
     long: &'a str,
     next: Option<&'a str>,
     program: &'a Program,
-    until: Until,
+    order: Order,
     parsed: &mut Vec<Argument<'a>>,
 ) -> usize {
     if is_marked(long.split('=').next().unwrap_or_default()) {
@@ -110,7 +101,7 @@ fn parse_long<'a>(
         }
     }
     parsed.push(Argument::Flag(long));
-    if until == Until::FirstOperand { valued } else { 0 }
+    if order == Order::First { valued } else { 0 }
 }
 
 fn parse_short<'a>(
@@ -183,7 +174,7 @@ impl Interpreter<'_> {
                 self.judge_some(call, is_local, state);
             }
             // `-d` lists the names themselves: `.` and `..` stay closed.
-            "ls" if parse(call.args, program, Until::End).0.contains(&Argument::Flag("d")) => {
+            "ls" if parse(call.args, program, Order::Free).0.contains(&Argument::Flag("d")) => {
                 self.judge_some(call, |arg| !is_dot_pattern(arg.as_str()), state);
             }
             // `+/pattern` is the start position of an editor or a pager.
@@ -212,7 +203,7 @@ impl Interpreter<'_> {
     pub(super) fn judge_arguments(&mut self, args: &[PartialWord], program: &Program, state: &Rc<State>) {
         let mut files: Vec<&str> = Vec::new();
         let mut given: Vec<&str> = Vec::new();
-        for argument in parse(args, program, Until::End).0 {
+        for argument in parse(args, program, Order::Free).0 {
             match argument {
                 Argument::Value { name, value, role } => {
                     given.push(name);
@@ -323,10 +314,10 @@ fn is_dot_pattern(arg: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn operands(line: &str, until: Until) -> Vec<String> {
+    fn operands(line: &str, order: Order) -> Vec<String> {
         let words: Vec<PartialWord> = line.split(' ').map(PartialWord::text).collect();
         let program = programs::find(words[0].as_str()).unwrap();
-        let parsed = parse(&words[1..], program, until).0;
+        let parsed = parse(&words[1..], program, order).0;
         let operand = |argument: &Argument<'_>| match argument {
             Argument::Operand(text) => Some((*text).to_owned()),
             _ => None,
@@ -348,7 +339,7 @@ mod tests {
             ("perl -ne print -l F", vec!["F"]),
             ("jq --arg a b . F", vec![".", "F"]),
         ] {
-            assert_eq!(operands(line, Until::End), want, "`{line}`");
+            assert_eq!(operands(line, Order::Free), want, "`{line}`");
         }
     }
 
@@ -359,7 +350,7 @@ mod tests {
             ("nice -n 5 make -j4", vec!["make", "-j4"]),
             ("nice -- make", vec!["make"]),
         ] {
-            assert_eq!(operands(line, Until::FirstOperand), want, "`{line}`");
+            assert_eq!(operands(line, Order::First), want, "`{line}`");
         }
     }
 }

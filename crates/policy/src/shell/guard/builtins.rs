@@ -3,9 +3,8 @@
 //! Whatever a builtin runs or evaluates is judged. What it sets is recorded, or becomes unknown.
 
 use super::arithmetic::is_evaluated;
-use super::dispatch::Invocation;
 use super::interpreter::{Flow, Input, Interpreter, both};
-use super::options::{Grammar, NamedCommand};
+use super::options::NamedCommand;
 use super::partial_word::{ANYTHING, NAME, PartialWord};
 use super::programs::has_word;
 use super::state::{State, Variable};
@@ -15,17 +14,9 @@ use std::rc::Rc;
 
 impl Interpreter<'_> {
     /// The effect of a builtin; `None` if rules and operands decide as for any other command.
-    pub(super) fn builtin(
-        &mut self,
-        call: &NamedCommand<'_>,
-        invocation: &Invocation<'_>,
-        state: &Rc<State>,
-    ) -> Option<Flow> {
+    pub(super) fn builtin(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Option<Flow> {
         if has_word(EVALUATING, call.name) && call.args.iter().any(|arg| is_evaluated(arg.as_str())) {
-            self.report_not_understood(
-                "a subscript that would be expanded again",
-                &join_words(invocation.argv),
-            );
+            self.report_not_understood("a subscript that would be expanded again", &call.words());
         }
         Some(match call.name {
             "cd" | "chdir" => self.cd(call, state),
@@ -43,10 +34,7 @@ impl Interpreter<'_> {
                     Rc::make_mut(&mut state).integers = true;
                 }
                 if call.args.iter().any(|arg| arg.known().is_none()) {
-                    self.report_not_understood(
-                        "a declaration of a name that is not known",
-                        &join_words(invocation.argv),
-                    );
+                    self.report_not_understood("a declaration of a name that is not known", &call.words());
                 }
                 self.declare_variables(call, &state)
             }
@@ -57,7 +45,7 @@ impl Interpreter<'_> {
             "unset" => unset(call, state),
             "read" | "mapfile" | "readarray" => {
                 if call.name != "read" {
-                    for code in call.values(&Grammar { short: "dnOsuCc", ..Grammar::default() }, "C", &[]) {
+                    for code in call.values("d n O s u C c", "C") {
                         self.interpret_string(&PartialWord::text(code), state, &Input::Inherited);
                     }
                 }
@@ -94,18 +82,15 @@ impl Interpreter<'_> {
                 }
                 Flow::either(state)
             }
-            "fc" if !call.has(&Grammar { short: "e", ..Grammar::default() }, "l", &[]) => {
-                self.report_not_understood(
-                    "a command of the history that is run again",
-                    &join_words(invocation.argv),
-                );
+            "fc" if !call.has("e", "l") => {
+                self.report_not_understood("a command of the history that is run again", &call.words());
                 Flow::either(state.clone())
             }
             "set" => {
                 // A later line may then refer to an earlier one.
                 let mut flags = call.args.iter().map(PartialWord::as_str).take_while(|arg| *arg != "--");
                 if flags.any(|arg| arg.starts_with('-') && arg.contains('H') || arg == "histexpand") {
-                    self.report_not_understood("history expansion", &join_words(invocation.argv));
+                    self.report_not_understood("history expansion", &call.words());
                 }
                 set_options(call, state)
             }
@@ -118,11 +103,11 @@ impl Interpreter<'_> {
                 Flow::either(state).printing(PartialWord::default())
             }
             "eval" => {
-                self.report_danger("eval", "`eval` runs text as a command", &join_words(invocation.argv));
+                self.report_danger("eval", "`eval` runs text as a command", &call.words());
                 let code = call.args.iter().map(PartialWord::as_str).collect::<Vec<_>>().join(" ");
-                self.interpret_string(&PartialWord::text(code), state, invocation.input)
+                self.interpret_string(&PartialWord::text(code), state, call.input)
             }
-            "source" | "." => self.source(call, invocation, state),
+            "source" | "." => self.source(call, state),
             "trap" => {
                 let args = match call.args {
                     [end, rest @ ..] if end.as_str() == "--" => rest,
@@ -146,10 +131,7 @@ impl Interpreter<'_> {
                     arg.as_str().starts_with('-') && arg.as_str().contains(['C', 'F', 'W', 'x', 'f', 'p'])
                 }) =>
             {
-                self.report_not_understood(
-                    "a builtin that ties a command to something else",
-                    &join_words(invocation.argv),
-                );
+                self.report_not_understood("a builtin that ties a command to something else", &call.words());
                 Flow::either(state.clone())
             }
             _ => return None,
@@ -199,7 +181,7 @@ impl Interpreter<'_> {
 
     /// `source`: runs a file in the same shell. Only scripts that set up an environment are
     /// accepted.
-    fn source(&mut self, call: &NamedCommand<'_>, invocation: &Invocation<'_>, state: &Rc<State>) -> Flow {
+    fn source(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
         let Some(file) = call.args.first() else { return Flow::either(state.clone()) };
         let places = self.judge_path(file.as_str(), Access::Read, state);
         let name = file.as_str().rsplit('/').next().unwrap_or_default();
@@ -209,14 +191,10 @@ impl Interpreter<'_> {
             || name.ends_with(".env");
         let made = places.iter().any(|place| state.files.contains_key(place));
         if !environment || made || file.known().is_none() {
-            self.report_danger(
-                "source",
-                "`source` runs a file inside the shell",
-                &join_words(invocation.argv),
-            );
+            self.report_danger("source", "`source` runs a file inside the shell", &call.words());
         }
         for place in places {
-            self.run_file(&place, Language::Shell(self.dialect), state, invocation);
+            self.run_file(&place, Language::Shell(self.dialect), state, call);
         }
         let mut next = (**state).clone();
         // The file may have set anything.
@@ -320,11 +298,11 @@ fn unset(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
 
 /// `read`, `mapfile`: variables that are set from the input.
 fn read_variables(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
-    let grammar = Grammar { short: "adinNptuOsC", ..Grammar::default() };
+    let grammar = "a d i n N p t u O s C";
     let mut next = (**state).clone();
     // Exact only for a line that is read whole, without other separators and escapes.
     let exact = |text: &str| {
-        !call.has(&grammar, "dinNuO", &[]) && !state.variables.contains_key("IFS") && !text.contains('\\')
+        !call.has(grammar, "d i n N u O") && !state.variables.contains_key("IFS") && !text.contains('\\')
     };
     let value = match call.input {
         Input::Piped(field) | Input::Text(field) if !field.as_str().is_empty() && exact(field.as_str()) => {
@@ -332,8 +310,8 @@ fn read_variables(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
         }
         _ => PartialWord::gap(ANYTHING),
     };
-    let names: Vec<&str> = call.operands(&grammar);
-    let arrays = call.values(&grammar, "a", &[]);
+    let names: Vec<&str> = call.operands(grammar);
+    let arrays = call.values(grammar, "a");
     if names.iter().chain(&arrays).any(|name| name.contains('[') || super::partial_word::is_marked(name)) {
         next.forget_variables();
     }

@@ -3,7 +3,7 @@
 //! After each, the state contains every directory that the shell can be in.
 
 use super::interpreter::{Flow, Interpreter};
-use super::options::{Grammar, Item, NamedCommand, Order};
+use super::options::{Grammar, Item, NamedCommand};
 use super::partial_word::PartialWord;
 use super::state::{ShellDir, State, Variable};
 use crate::intent::{Access, FileKind};
@@ -13,11 +13,11 @@ use std::rc::Rc;
 
 impl Interpreter<'_> {
     pub(super) fn cd(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
-        let grammar = Grammar { order: Order::First, ..Grammar::default() };
-        let operands = call.operands(&grammar);
+        let grammar = Grammar::leading("");
+        let operands = call.operands(grammar);
         // `cd` fails on an option that it does not know, and on a second operand.
         let plain = |item: &Item<'_>| matches!(item, Item::Short('L' | 'P', None) | Item::Operand(_));
-        let is_plain_call = operands.len() <= 1 && call.items(&grammar).iter().all(plain);
+        let is_plain_call = operands.len() <= 1 && call.items(grammar).iter().all(plain);
         let mut targets = Vec::new();
         let printed = Flow::either(state.clone()).printing(PartialWord::default());
         match operands.first().copied() {

@@ -3,10 +3,9 @@
 //!
 //! A string that one of these programs passes to a shell is parsed like the line itself.
 
-use super::builtins::{Language, join_words};
-use super::dispatch::Invocation;
+use super::builtins::Language;
 use super::interpreter::{Input, Interpreter};
-use super::options::{Grammar, NamedCommand, is_abbreviation};
+use super::options::{NamedCommand, is_abbreviation};
 use super::partial_word::PartialWord;
 use super::simple::Scope;
 use super::state::{State, Variable};
@@ -15,17 +14,12 @@ use std::rc::Rc;
 
 impl Interpreter<'_> {
     /// Judges the commands in a program's options.
-    pub(super) fn judge_command_options(
-        &mut self,
-        call: &NamedCommand<'_>,
-        invocation: &Invocation<'_>,
-        state: &Rc<State>,
-    ) {
+    pub(super) fn judge_command_options(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         if matches!(call.name, "make" | "gmake" | "awk" | "gawk" | "sed" | "psql" | "vim") {
-            let grammar = Grammar { short: "fS", long: &["file", "makefile"], ..Grammar::default() };
-            for script in call.values(&grammar, "fS", &["file", "makefile"]) {
+            let grammar = "f S file makefile";
+            for script in call.values(grammar, "f S file makefile") {
                 for place in self.judge_path(script, Access::Read, state) {
-                    self.run_file(&place, Language::Other, state, invocation);
+                    self.run_file(&place, Language::Other, state, call);
                 }
             }
         }
@@ -45,18 +39,13 @@ impl Interpreter<'_> {
                 let at = call.args.iter().position(|arg| arg.as_str() == "-wrapper");
                 if let Some(code) = at.and_then(|at| call.args.get(at + 1)) {
                     let argv: Vec<PartialWord> = code.as_str().split(',').map(PartialWord::text).collect();
-                    self.invoke(
-                        &Invocation { argv: &argv, input: invocation.input, span: None },
-                        state.clone(),
-                    );
+                    self.run_words(&argv, call.input, state);
                 }
             }
             "vim" | "vi" | "nvim" | "ex" | "view" | "gvim" | "less" | "more" | "ed" | "red" | "rvim" => {
                 // An editor in a pipe takes commands from it, which open and write files.
-                if matches!(call.name, "ed" | "red" | "ex")
-                    || call.has(&Grammar { short: "cSuU", ..Grammar::default() }, "es", &[])
-                {
-                    self.editor_script(call, invocation, state);
+                if matches!(call.name, "ed" | "red" | "ex") || call.has("c S u U", "e s") {
+                    self.editor_script(call, state);
                 }
                 self.judge_editor_commands(call, state)
             }
@@ -66,10 +55,7 @@ impl Interpreter<'_> {
             "xterm" | "konsole" | "gnome-terminal" | "alacritty" | "kitty" => {
                 if let Some(at) = call.args.iter().position(|arg| matches!(arg.as_str(), "-e" | "--" | "-x"))
                 {
-                    self.invoke(
-                        &Invocation { argv: &call.args[at + 1..], input: invocation.input, span: None },
-                        state.clone(),
-                    );
+                    self.run_words(&call.args[at + 1..], call.input, state);
                 }
             }
             "tmux" | "screen" => {
@@ -79,7 +65,7 @@ impl Interpreter<'_> {
                 let at =
                     call.args.iter().rposition(|arg| arg.as_str().starts_with('-')).map_or(1, |at| at + 1);
                 if let Some(argv) = call.args.get(at..).filter(|argv| argv.len() > 1) {
-                    self.invoke(&Invocation { argv, input: invocation.input, span: None }, state.clone());
+                    self.run_words(argv, call.input, state);
                 }
             }
             _ => {}
@@ -87,7 +73,7 @@ impl Interpreter<'_> {
     }
 
     /// Commands of an editor that come from its input.
-    fn editor_script(&mut self, call: &NamedCommand<'_>, invocation: &Invocation<'_>, state: &Rc<State>) {
+    fn editor_script(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         match call.input {
             Input::Inherited => {}
             Input::Text(text) | Input::Piped(text) if text.known().is_some() => {
@@ -97,7 +83,7 @@ impl Interpreter<'_> {
             }
             _ => self.report_not_understood(
                 "an editor that takes its commands from a pipe or a file",
-                &join_words(invocation.argv),
+                &call.words(),
             ),
         }
     }
@@ -119,8 +105,8 @@ impl Interpreter<'_> {
 
     /// `-c`, `--cmd`, `+…`: editor commands, of which `!` runs a shell.
     fn judge_editor_commands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
-        let grammar = Grammar { short: "cS", long: &["cmd"], ..Grammar::default() };
-        let mut commands = call.values(&grammar, "c", &["cmd"]);
+        let grammar = "c S cmd";
+        let mut commands = call.values(grammar, "c cmd");
         commands.extend(call.args.iter().filter_map(|arg| arg.as_str().strip_prefix('+')));
         for command in commands {
             self.editor_command(command, state);

@@ -66,6 +66,11 @@ impl Interpreter<'_> {
         flow
     }
 
+    /// Judges a command that was assembled from arguments.
+    pub(super) fn run_words(&mut self, argv: &[PartialWord], input: &Input, state: &Rc<State>) -> Flow {
+        self.invoke(&Invocation { argv, input, span: None }, state.clone())
+    }
+
     /// Records which part of the text the patterns just suggested would cover.
     fn record_suggestion(&mut self, invocation: &Invocation<'_>, found: usize) {
         let (0, Some(span)) = (self.nested, invocation.span) else { return };
@@ -99,14 +104,10 @@ impl Interpreter<'_> {
 
     fn dispatch(&mut self, invocation: &Invocation<'_>, state: Rc<State>) -> Flow {
         let [first, args @ ..] = invocation.argv else { return Flow::either(state) };
-        let Some(name) = first.known() else {
+        let Some(name) = first.known().filter(|name| !name.contains("{}")) else {
             self.report_computed("unknown-command", "the name of the command", &join_words(invocation.argv));
             return Flow::either(state);
         };
-        if name.contains("{}") {
-            self.report_computed("unknown-command", "the name of the command", &join_words(invocation.argv));
-            return Flow::either(state);
-        }
         if name.is_empty() {
             return Flow::either(state).printing(PartialWord::default());
         }
@@ -133,36 +134,33 @@ impl Interpreter<'_> {
             {
                 argv.splice(next..=next, more.split_whitespace().map(PartialWord::text));
             }
-            self.invoke(&Invocation { argv: &argv, input: invocation.input, span: None }, Rc::new(inner));
+            self.run_words(&argv, invocation.input, &Rc::new(inner));
         }
-        let base = match name.rsplit_once('/') {
-            Some((_, base)) => {
-                for place in self.judge_program(name, &state) {
-                    self.run_file(&place, Language::Shell(Dialect::Bash), &state, invocation);
-                }
-                base
+        let base = name.rsplit('/').next().unwrap_or(name);
+        let named = NamedCommand { name: base, args, input: invocation.input, argv: invocation.argv };
+        if name.contains('/') {
+            for place in self.judge_program(name, &state) {
+                self.run_file(&place, Language::Shell(Dialect::Bash), &state, &named);
             }
-            None => name,
-        };
-        let named = NamedCommand { name: base, args, input: invocation.input };
-        if let Some(flow) = self.builtin(&named, invocation, &state) {
+        }
+        if let Some(flow) = self.builtin(&named, &state) {
             return flow;
         }
         let remedy = self.exact_pattern(invocation, &state);
-        self.check_rules(&named, invocation.argv, &remedy);
+        self.check_rules(&named, &remedy);
         if !name.contains('/') && programs::find(base).is_none_or(|program| program.wraps.is_some()) {
-            self.check_unknown_program(&named, invocation.argv);
+            self.check_unknown_program(&named);
         }
         if base == "git" {
-            self.git(&named, invocation, &state);
+            self.git(&named, &state);
         }
-        self.judge_command_options(&named, invocation, &state);
-        if let Some(unwrapped) = self.unwrap_command(&named, invocation, &state) {
+        self.judge_command_options(&named, &state);
+        if let Some(unwrapped) = self.unwrap_command(&named, &state) {
             let program = programs::find(base).unwrap_or(&programs::UNKNOWN);
             self.judge_arguments(&args[..unwrapped.own.min(args.len())], program, &state);
             return unwrapped.flow;
         }
-        let interpreted = self.judge_interpreter(&named, invocation, &state);
+        let interpreted = self.judge_interpreter(&named, &state);
         self.judge_operands(&named, &state);
         match interpreted {
             Some(flow) => flow,

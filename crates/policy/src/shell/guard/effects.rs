@@ -3,7 +3,7 @@
 //! The modelled output is never narrower than the real one.
 
 use super::interpreter::{Flow, Input, Interpreter};
-use super::options::{Grammar, NamedCommand};
+use super::options::NamedCommand;
 use super::partial_word::{ANYTHING, DOWNLOADED, INSIDE, NAME, PartialWord, is_marked};
 use super::programs::has_word;
 use super::redirect::content_of;
@@ -39,18 +39,18 @@ impl Interpreter<'_> {
             "ln" => self.record_links(call, &mut next),
             "cp" | "mv" | "install" => self.record_copy(call, &mut next),
             "mkfifo" => {
-                for operand in call.operands(&Grammar { short: "m", ..Grammar::default() }) {
+                for operand in call.operands("m") {
                     self.record_content(operand, Content::Computed, &mut next);
                 }
             }
             "touch" => {
-                for operand in call.operands(&Grammar { short: "dtr", ..Grammar::default() }) {
+                for operand in call.operands("d t r") {
                     self.record_content(operand, Content::Known(String::new()), &mut next);
                 }
             }
             "tee" => {
                 let content = content_of(&output);
-                for operand in call.operands(&Grammar::default()) {
+                for operand in call.operands("") {
                     self.record_content(operand, content.clone(), &mut next);
                 }
             }
@@ -75,20 +75,19 @@ impl Interpreter<'_> {
     }
 
     fn output_of(&self, call: &NamedCommand<'_>, state: &State) -> PartialWord {
-        let grammar = Grammar::default();
         match call.name {
             "echo" => echo_output(call),
             "printf" => printf_output(call),
             "pwd" => self.lookup("PWD", state).into_iter().next().unwrap_or_default(),
             "which" => call.args.first().cloned().unwrap_or_default(),
-            "basename" => match call.operands(&grammar).first() {
+            "basename" => match call.operands("").first() {
                 Some(path) if !is_marked(path) => {
                     PartialWord::text(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default())
                 }
                 Some(path) if PartialWord::text(*path).is_open() => PartialWord::gap(ANYTHING),
                 _ => PartialWord::gap(NAME),
             },
-            "dirname" | "realpath" | "readlink" => match call.operands(&grammar).first() {
+            "dirname" | "realpath" | "readlink" => match call.operands("").first() {
                 Some(path) if !is_marked(path) && call.name == "dirname" => PartialWord::text(
                     path.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir }),
                 ),
@@ -104,10 +103,8 @@ impl Interpreter<'_> {
             "find" | "fd" | "fdfind" | "ls" => PartialWord::gap(INSIDE),
             "git" if call.has_arg(&["--show-toplevel"]) => self.repository_root(state),
             "git" => git_prints(call),
-            "rg" | "grep" if call.has(&grammar, "l", &["files", "files-with-matches"]) => {
-                PartialWord::gap(INSIDE)
-            }
-            "stat" if call.has(&grammar, "c", &["format"]) => PartialWord::gap(NAME),
+            "rg" | "grep" if call.has("", "l files files-with-matches") => PartialWord::gap(INSIDE),
+            "stat" if call.has("", "c format") => PartialWord::gap(NAME),
             "cut" | "tr" | "awk" | "sed" => PartialWord::gap(ANYTHING),
             name if has_word(FETCHERS, name) => PartialWord::gap(DOWNLOADED),
             "date" if call.args.iter().any(|arg| arg.as_str().contains('/') || arg.is_open()) => {
@@ -138,7 +135,7 @@ impl Interpreter<'_> {
 
     /// The output of a filter: its input, or the files that this line has created.
     fn filter_output(&self, call: &NamedCommand<'_>, state: &State) -> PartialWord {
-        let files: Vec<&str> = call.operands(&Grammar { short: "ncknm", ..Grammar::default() });
+        let files: Vec<&str> = call.operands("n c k n m");
         let files = match call.name {
             "grep" | "egrep" | "fgrep" => files.get(1..).unwrap_or_default(),
             "tee" => &[],
@@ -178,12 +175,12 @@ impl Interpreter<'_> {
     /// Directories that exist afterwards: not if a file is in the way, nor with a mode that closes
     /// them.
     fn record_mkdir(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
-        let grammar = Grammar { short: "m", long: &["mode"], ..Grammar::default() };
-        if call.has(&grammar, "m", &["mode"]) {
+        let grammar = "m mode";
+        if call.has(grammar, "m mode") {
             return;
         }
-        let parents = call.has(&grammar, "p", &["parents"]);
-        for operand in call.operands(&grammar) {
+        let parents = call.has(grammar, "p parents");
+        for operand in call.operands(grammar) {
             let is_dir = |dir: &CleanPath| {
                 state.made.contains(dir) || self.context.file_system.kind(dir) == FileKind::Directory
             };
@@ -220,8 +217,7 @@ impl Interpreter<'_> {
     }
 
     fn record_clone(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
-        let operands =
-            call.operands(&Grammar { short: "bcjo", long: &["branch", "depth"], ..Grammar::default() });
+        let operands = call.operands("b c j o branch depth");
         let Some(last) = operands.get(1..).and_then(<[&str]>::last) else { return };
         let name = last.trim_end_matches('/').trim_end_matches(".git");
         let name = name.rsplit(['/', ':']).next().unwrap_or(name);
@@ -243,7 +239,7 @@ impl Interpreter<'_> {
 
     /// A copy of a file that this line created has its content, also inside a directory.
     fn record_copy(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
-        let operands = call.operands(&Grammar { short: "tSmog", ..Grammar::default() });
+        let operands = call.operands("t S m o g");
         let Some((last, sources)) = operands.split_last() else { return };
         for source in sources {
             let Some(from) = self.resolve_one(source, state) else { continue };
@@ -272,45 +268,37 @@ impl Interpreter<'_> {
 
     /// The files that a download saves: under the given name, or under the last part of each URL.
     fn record_downloads(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
-        let grammar = Grammar {
-            short: if call.name == "curl" { "dFHTouAebcKEwXxm" } else { "oOPUe" },
-            long: &["output", "output-document", "out", "header", "data"],
-            ..Grammar::default()
+        let valued = match call.name {
+            "curl" => "d F H T o u A e b c K E w X x m output output-document out header data",
+            _ => "o O P U e output output-document out header data",
         };
-        let mut files: Vec<String> = call
-            .values(
-                &grammar,
-                if call.name == "wget" { "O" } else { "o" },
-                &["output", "output-document", "out"],
-            )
-            .iter()
-            .map(|file| (*file).to_owned())
-            .collect();
-        let own_names = call.name != "curl" || call.has(&grammar, "OJ", &["remote-name", "remote-name-all"]);
+        let letter = if call.name == "wget" { "O" } else { "o" };
+        let mut files = call.values(valued, &format!("{letter} output output-document out"));
+        let own_names = call.name != "curl" || call.has(valued, "O J remote-name remote-name-all");
         if own_names && files.is_empty() {
-            for address in call.operands(&grammar) {
+            for address in call.operands(valued) {
                 let path = address.split(['?', '#']).next().unwrap_or_default();
                 let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-                files.push(if name.is_empty() { "index.html".to_owned() } else { name.to_owned() });
+                files.push(if name.is_empty() { "index.html" } else { name });
             }
         }
         for file in files {
-            self.record_content(&file, Content::Downloaded, state);
+            self.record_content(file, Content::Downloaded, state);
         }
     }
 }
 
 /// The links that `ln -s` creates: target and path.
 pub(super) fn parse_links<'c>(call: &NamedCommand<'c>) -> Vec<(&'c str, String)> {
-    let grammar = Grammar { short: "tS", long: &["target-directory", "suffix"], ..Grammar::default() };
-    if !call.has(&grammar, "s", &["symbolic"]) {
+    let grammar = "t S target-directory suffix";
+    if !call.has(grammar, "s symbolic") {
         return Vec::new();
     }
-    let operands = call.operands(&grammar);
+    let operands = call.operands(grammar);
     let named = |target: &str, dir: &str| {
         format!("{dir}/{}", target.trim_end_matches('/').rsplit('/').next().unwrap_or(target))
     };
-    if let Some(dir) = call.values(&grammar, "t", &["target-directory"]).first() {
+    if let Some(dir) = call.values(grammar, "t target-directory").first() {
         return operands.iter().map(|target| (*target, named(target, dir))).collect();
     }
     match operands.as_slice() {
@@ -384,7 +372,7 @@ fn decode_escapes(text: &str) -> Option<String> {
 }
 
 fn git_prints(call: &NamedCommand<'_>) -> PartialWord {
-    let verb = call.subcommand(&Grammar { short: "Cc", ..Grammar::default() });
+    let verb = call.subcommand("C c");
     let about_paths = call.args.iter().any(|arg| {
         let arg = arg.as_str();
         arg.contains("toplevel")

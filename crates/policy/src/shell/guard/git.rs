@@ -1,9 +1,8 @@
 //! Git: settings that are commands, and subcommands that run other commands.
 
 use super::builtins::join_words;
-use super::dispatch::Invocation;
 use super::interpreter::{Input, Interpreter};
-use super::options::{Grammar, NamedCommand, Order, parse};
+use super::options::{Grammar, NamedCommand, parse};
 use super::partial_word::PartialWord;
 use super::programs;
 use super::state::State;
@@ -11,11 +10,8 @@ use crate::intent::Access;
 use std::rc::Rc;
 
 /// Git's own options, before the subcommand.
-pub(super) const GLOBAL: Grammar = Grammar {
-    short: "Cc",
-    long: &["git-dir", "work-tree", "namespace", "config-env", "super-prefix", "attr-source"],
-    order: Order::First,
-};
+pub(super) const GLOBAL: Grammar =
+    Grammar::leading("C c git-dir work-tree namespace config-env super-prefix attr-source");
 
 /// Subcommands whose operands are branches, tags and commits before they are files.
 const NAMES: &str = "tag branch checkout switch merge rebase cherry-pick revert fetch pull describe \
@@ -42,8 +38,8 @@ fn is_harmless(key: &str, section: &str, last: &str) -> bool {
 
 impl Interpreter<'_> {
     /// Judges what git runs because of its arguments.
-    pub(super) fn git(&mut self, call: &NamedCommand<'_>, invocation: &Invocation<'_>, state: &Rc<State>) {
-        let (_, at) = parse(call.args, &GLOBAL);
+    pub(super) fn git(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
+        let (_, at) = parse(call.args, GLOBAL);
         let rest = call.args.get(at..).unwrap_or_default();
         for option in call.args[..at.min(call.args.len())].iter().map(PartialWord::as_str) {
             if let Some(long) = option.strip_prefix("--")
@@ -56,13 +52,9 @@ impl Interpreter<'_> {
         }
         let Some(verb) = rest.first() else { return };
         let mut settings: Vec<(String, String)> = Vec::new();
-        let mut pairs = call.values(&GLOBAL, "c", &[]);
+        let mut pairs = call.values(GLOBAL, "c");
         if verb.as_str() == "clone" {
-            pairs.extend(NamedCommand { args: rest, ..*call }.values(
-                &Grammar { short: "cbjou", ..Grammar::default() },
-                "c",
-                &["config"],
-            ));
+            pairs.extend(NamedCommand { args: rest, ..*call }.values("c b j o u", "c config"));
         }
         settings.extend(
             pairs
@@ -71,11 +63,8 @@ impl Interpreter<'_> {
                 .map(|(k, v)| (k.to_ascii_lowercase(), v.to_owned())),
         );
         if verb.as_str() == "config" {
-            let operands = NamedCommand { args: &rest[1..], ..*call }.operands(&Grammar {
-                short: "f",
-                long: &["file", "blob", "type", "default", "comment", "value"],
-                ..Grammar::default()
-            });
+            let operands =
+                NamedCommand { args: &rest[1..], ..*call }.operands("f file blob type default comment value");
             let operands = match operands.as_slice() {
                 ["set" | "get" | "unset", rest @ ..] => rest,
                 all => all,
@@ -92,10 +81,7 @@ impl Interpreter<'_> {
                 let alias = value.split_whitespace().map(PartialWord::text).chain(rest[1..].iter().cloned());
                 let argv: Vec<PartialWord> = std::iter::once(PartialWord::text("git")).chain(alias).collect();
                 if argv.get(1).is_none_or(|next| next != verb) {
-                    self.invoke(
-                        &Invocation { argv: &argv, input: invocation.input, span: None },
-                        state.clone(),
-                    );
+                    self.run_words(&argv, call.input, state);
                 }
             }
         }
@@ -134,32 +120,17 @@ impl Interpreter<'_> {
 
     /// Options and operands of single subcommands that are commands.
     fn git_strings(&mut self, verb: &str, call: &NamedCommand<'_>, state: &Rc<State>) {
-        let grammar = Grammar {
-            short: "xuOcm",
-            long: &[
-                "exec",
-                "upload-pack",
-                "receive-pack",
-                "extcmd",
-                "tree-filter",
-                "index-filter",
-                "msg-filter",
-                "env-filter",
-                "commit-filter",
-                "tag-name-filter",
-                "parent-filter",
-                "open-files-in-pager",
-            ],
-            order: Order::Free,
-        };
+        const VALUED: &str = "x u O c m exec upload-pack receive-pack extcmd open-files-in-pager tree-filter \
+            index-filter msg-filter env-filter commit-filter tag-name-filter parent-filter";
+        const FILTERS: &str = "tree-filter index-filter msg-filter env-filter commit-filter tag-name-filter \
+            parent-filter";
+        let values = |options| call.values(VALUED, options);
         let foreach;
         let code: Vec<&str> = match verb {
-            "rebase" => call.values(&grammar, "x", &["exec"]),
-            "difftool" => call.values(&grammar, "x", &["extcmd"]),
-            "grep" => call.values(&grammar, "O", &["open-files-in-pager"]),
-            "filter-branch" => {
-                grammar.long[4..11].iter().flat_map(|name| call.values(&grammar, "", &[name])).collect()
-            }
+            "rebase" => values("x exec"),
+            "difftool" => values("x extcmd"),
+            "grep" => values("O open-files-in-pager"),
+            "filter-branch" => values(FILTERS),
             "submodule" => {
                 // One string for a shell, or the words of one command.
                 let behind = call.args.iter().skip_while(|arg| arg.as_str() != "foreach").skip(1);
@@ -174,7 +145,7 @@ impl Interpreter<'_> {
             self.interpret_with_sh(&PartialWord::text(code), state, &Input::Inherited);
         }
         let remote = ["clone", "fetch", "pull", "ls-remote", "fetch-pack", "archive"].contains(&verb);
-        let sides = if remote { call.values(&grammar, "u", &["upload-pack", "exec"]) } else { Vec::new() };
+        let sides = if remote { values("u upload-pack exec") } else { Vec::new() };
         for side in sides {
             if !side.trim_start().starts_with("git-") && side != "git" {
                 self.report_danger("git-setting", "a command that git runs for the other side", side);
@@ -184,21 +155,18 @@ impl Interpreter<'_> {
             self.report_danger("git-setting", "a remote that is a command", &join_words(call.args));
         }
         if verb == "bisect" && call.args.first().is_some_and(|arg| arg.as_str() == "run") {
-            self.invoke(
-                &Invocation { argv: &call.args[1..], input: &Input::Inherited, span: None },
-                state.clone(),
-            );
+            self.run_words(&call.args[1..], &Input::Inherited, state);
         }
     }
 
     pub(super) fn git_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
-        for dir in call.values(&GLOBAL, "C", &["git-dir", "work-tree"]) {
+        for dir in call.values(GLOBAL, "C git-dir work-tree") {
             self.judge_argument(dir, Access::Write, state);
         }
-        for setting in call.values(&GLOBAL, "c", &[]) {
+        for setting in call.values(GLOBAL, "c") {
             self.judge_argument(setting, Access::Read, state);
         }
-        let (_, at) = parse(call.args, &GLOBAL);
+        let (_, at) = parse(call.args, GLOBAL);
         let Some((verb, rest)) = call.args.get(at..).and_then(<[PartialWord]>::split_first) else { return };
         // Names of branches and commits need not be known; a path must be.
         let named = programs::has_word(NAMES, verb.as_str());

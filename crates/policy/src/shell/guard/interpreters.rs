@@ -2,10 +2,9 @@
 //!
 //! Code from a pipe, a download or a computation is never accepted unseen.
 
-use super::builtins::{Language, join_words};
-use super::dispatch::Invocation;
+use super::builtins::Language;
 use super::interpreter::{Flow, Input, Interpreter};
-use super::options::{Grammar, Item, NamedCommand, Order, parse};
+use super::options::{Grammar, Item, NamedCommand, parse};
 use super::partial_word::{ANYTHING, PartialWord};
 use super::programs::has_word;
 use super::state::{Content, State};
@@ -68,14 +67,9 @@ pub(super) fn runs_code(name: &str) -> bool {
 
 impl Interpreter<'_> {
     /// Judges the code that a program runs; `None` if it runs none.
-    pub(super) fn judge_interpreter(
-        &mut self,
-        call: &NamedCommand<'_>,
-        invocation: &Invocation<'_>,
-        state: &Rc<State>,
-    ) -> Option<Flow> {
+    pub(super) fn judge_interpreter(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Option<Flow> {
         if has_word(SHELLS, call.name) {
-            return Some(self.shell(call, invocation, state));
+            return Some(self.shell(call, state));
         }
         let plain = call.name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         let interpreter = INTERPRETERS
@@ -87,76 +81,66 @@ impl Interpreter<'_> {
             }
             return Some(Flow::either(state.clone()));
         }
-        self.language(interpreter, call, invocation, state);
+        self.language(interpreter, call, state);
         Some(Flow::either(state.clone()))
     }
 
-    fn shell(&mut self, call: &NamedCommand<'_>, invocation: &Invocation<'_>, state: &Rc<State>) -> Flow {
-        let grammar = Grammar {
-            short: "oO",
-            long: &["rcfile", "init-file", "init-command", "command"],
-            order: Order::First,
-        };
+    fn shell(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
+        let grammar = Grammar::leading("o O rcfile init-file init-command command");
         // `+x` switches an option off, and is an option too.
         let switched: Vec<PartialWord> = call.args.iter().map(with_minus).collect();
-        let (items, start) = parse(&switched, &grammar);
+        let (items, start) = parse(&switched, grammar);
         let has = |wanted: char| {
             items.iter().any(|item| matches!(item, Item::Short(letter, _) if *letter == wanted))
         };
         let operands = &call.args[start.min(call.args.len())..];
-        for file in call.values(&grammar, "", &["rcfile", "init-file"]) {
+        for file in call.values(grammar, "rcfile init-file") {
             let file = PartialWord::text(file);
             if is_stream(file.as_str()) {
-                self.code_from_input(Language::Shell(Dialect::Bash), true, invocation, state);
+                self.code_from_input(Language::Shell(Dialect::Bash), true, call, state);
             }
             for place in self.judge_path(file.as_str(), Access::Read, state) {
-                self.run_file(&place, Language::Shell(Dialect::Bash), state, invocation);
+                self.run_file(&place, Language::Shell(Dialect::Bash), state, call);
             }
         }
         let plain = matches!(call.name, "sh" | "dash" | "ash" | "hush" | "yash");
         let dialect = if plain { Dialect::Posix } else { Dialect::Bash };
         let mut inner = (**state).clone();
         inner.exits_on_error = has('e');
-        for code in call.values(&grammar, "C", &["command", "init-command"]) {
-            self.interpret_as(dialect, &PartialWord::text(code), &Rc::new(inner.clone()), invocation.input);
+        for code in call.values(grammar, "C command init-command") {
+            self.interpret_as(dialect, &PartialWord::text(code), &Rc::new(inner.clone()), call.input);
         }
         if has('c') {
             let Some(code) = operands.first() else {
-                self.report_computed("unknown-code", "the code of this shell", &join_words(invocation.argv));
+                self.report_computed("unknown-code", "the code of this shell", &call.words());
                 return Flow::either(state.clone());
             };
             inner.name = operands.get(1).cloned().unwrap_or_else(|| PartialWord::gap(ANYTHING));
             inner.arguments = operands.get(2..).unwrap_or_default().to_vec();
-            let flow = self.interpret_as(dialect, code, &Rc::new(inner), invocation.input);
+            let flow = self.interpret_as(dialect, code, &Rc::new(inner), call.input);
             let mut after = state.clone();
             self.absorb(&mut after, &flow);
             return Flow::either(after).printing(flow.output);
         }
         match operands.first() {
             Some(script) if !has('s') && !is_stream(script.as_str()) => {
-                self.judge_unknown_script(script, invocation, state);
+                self.judge_unknown_script(script, call, state);
                 for place in self.judge_path(script.as_str(), Access::Read, state) {
-                    self.run_file(&place, Language::Shell(dialect), state, invocation);
+                    self.run_file(&place, Language::Shell(dialect), state, call);
                 }
             }
             _ if items.iter().any(|item| matches!(item, Item::Long("version" | "help", _))) => {}
             script => self.code_from_input(
                 Language::Shell(dialect),
                 script.is_some_and(|s| is_descriptor(s.as_str())),
-                invocation,
+                call,
                 state,
             ),
         }
         Flow::either(state.clone())
     }
 
-    fn language(
-        &mut self,
-        known: &InterpreterSpec,
-        call: &NamedCommand<'_>,
-        invocation: &Invocation<'_>,
-        state: &Rc<State>,
-    ) {
+    fn language(&mut self, known: &InterpreterSpec, call: &NamedCommand<'_>, state: &Rc<State>) {
         let mut args = call.args.iter();
         let mut inline = false;
         while let Some(arg) = args.next() {
@@ -176,7 +160,7 @@ impl Interpreter<'_> {
             }
             if text.len() < 2 || !text.starts_with('-') {
                 if !inline {
-                    self.script_operand(arg, invocation, state);
+                    self.script_operand(arg, call, state);
                 }
                 return;
             }
@@ -212,44 +196,41 @@ impl Interpreter<'_> {
                         rest[1..].iter().for_each(|code| self.judge_code(code, Language::Other, state));
                     }
                     if matches!(rest[0].as_str(), "code" | "asyncio" | "pdb" | "idlelib" | "IPython") {
-                        self.code_from_input(Language::Other, false, invocation, state);
+                        self.code_from_input(Language::Other, false, call, state);
                     }
                     if matches!(rest[0].as_str(), "pip" | "pip3") {
-                        self.invoke(
-                            &Invocation { argv: &rest, input: invocation.input, span: None },
-                            state.clone(),
-                        );
+                        self.run_words(&rest, call.input, state);
                     }
                     return;
                 }
                 if letter == 'f' {
-                    self.script_operand(&PartialWord::text(value), invocation, state);
+                    self.script_operand(&PartialWord::text(value), call, state);
                     return;
                 }
             }
         }
         if !inline {
-            self.code_from_input(Language::Other, false, invocation, state);
+            self.code_from_input(Language::Other, false, call, state);
         }
     }
 
-    fn script_operand(&mut self, script: &PartialWord, invocation: &Invocation<'_>, state: &Rc<State>) {
+    fn script_operand(&mut self, script: &PartialWord, call: &NamedCommand<'_>, state: &Rc<State>) {
         if is_stream(script.as_str()) {
-            return self.code_from_input(Language::Other, is_descriptor(script.as_str()), invocation, state);
+            return self.code_from_input(Language::Other, is_descriptor(script.as_str()), call, state);
         }
-        self.judge_unknown_script(script, invocation, state);
+        self.judge_unknown_script(script, call, state);
         for place in self.judge_path(script.as_str(), Access::Read, state) {
-            self.run_file(&place, Language::Other, state, invocation);
+            self.run_file(&place, Language::Other, state, call);
         }
     }
 
     /// A script whose name is not fully known may be any file that this line has downloaded.
-    fn judge_unknown_script(&mut self, script: &PartialWord, invocation: &Invocation<'_>, state: &Rc<State>) {
+    fn judge_unknown_script(&mut self, script: &PartialWord, call: &NamedCommand<'_>, state: &Rc<State>) {
         if script.known().is_none() && state.files.values().any(|content| *content == Content::Downloaded) {
             self.report_danger(
                 "download-then-run",
                 "may run what the same line has downloaded",
-                &join_words(invocation.argv),
+                &call.words(),
             );
         }
     }
@@ -259,23 +240,21 @@ impl Interpreter<'_> {
         &mut self,
         language: Language,
         substituted: bool,
-        invocation: &Invocation<'_>,
+        call: &NamedCommand<'_>,
         state: &Rc<State>,
     ) {
         if substituted {
             return self.report_danger(
                 "pipe-to-interpreter",
                 "runs code that another command prints",
-                &join_words(invocation.argv),
+                &call.words(),
             );
         }
-        match invocation.input {
+        match call.input {
             Input::Inherited => {}
-            Input::Piped(_) => self.report_danger(
-                "pipe-to-interpreter",
-                "runs code that comes from a pipe",
-                &join_words(invocation.argv),
-            ),
+            Input::Piped(_) => {
+                self.report_danger("pipe-to-interpreter", "runs code that comes from a pipe", &call.words())
+            }
             Input::Text(code) if code.known().is_none() => {
                 self.report_computed("unknown-code", "this code", code.as_str());
             }
@@ -287,7 +266,7 @@ impl Interpreter<'_> {
             },
             Input::File(places) => {
                 for place in places.clone() {
-                    self.run_file(&place, language, state, invocation);
+                    self.run_file(&place, language, state, call);
                 }
             }
         }
@@ -299,11 +278,11 @@ impl Interpreter<'_> {
         place: &CleanPath,
         language: Language,
         state: &Rc<State>,
-        invocation: &Invocation<'_>,
+        call: &NamedCommand<'_>,
     ) {
         let landed = self.resolve_path(place, state).path;
         if is_stream(&landed.to_string()) {
-            return self.code_from_input(language, false, invocation, state);
+            return self.code_from_input(language, false, call, state);
         }
         match state.files.get(place).or_else(|| state.files.get(&landed)) {
             None => {}
@@ -311,15 +290,11 @@ impl Interpreter<'_> {
                 self.report_danger(
                     "download-then-run",
                     "runs what the same line has downloaded",
-                    &join_words(invocation.argv),
+                    &call.words(),
                 );
             }
             Some(Content::Computed) => {
-                self.report_danger(
-                    "write-then-run",
-                    "runs what the same line has computed",
-                    &join_words(invocation.argv),
-                );
+                self.report_danger("write-then-run", "runs what the same line has computed", &call.words());
             }
             Some(Content::Known(code)) => {
                 let code = PartialWord::text(code.as_str());

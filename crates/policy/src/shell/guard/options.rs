@@ -1,28 +1,40 @@
 //! Option parsing as programs do it: clusters, joined values, abbreviated long options, the end of
 //! options.
+//!
+//! A list of options is words as in `programs.txt`: one letter is a short option, any other word a
+//! long one.
 
+use super::builtins::join_words;
 use super::interpreter::Input;
 use super::partial_word::{ANYTHING, DOWNLOADED, PartialWord, is_marked};
 
-/// Which options of a program have a value.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Grammar {
-    /// Short ones.
-    pub(super) short: &'static str,
-    /// Long ones, without their dashes.
-    pub(super) long: &'static [&'static str],
-    /// Whether options may follow operands.
-    pub(super) order: Order,
-}
-
 /// Where a program accepts options.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// Anywhere before `--`.
-    #[default]
     Free,
-    /// Before the first operand only.
+    /// Before the first operand only: the operands may be a command.
     First,
+}
+
+/// Which options of a program have a value, and where they may be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grammar {
+    valued: &'static str,
+    order: Order,
+}
+
+impl Grammar {
+    /// These have a value; options end at the first operand.
+    pub(super) const fn leading(valued: &'static str) -> Self {
+        Self { valued, order: Order::First }
+    }
+}
+
+impl From<&'static str> for Grammar {
+    fn from(valued: &'static str) -> Self {
+        Self { valued, order: Order::Free }
+    }
 }
 
 /// One parsed argument.
@@ -38,6 +50,16 @@ pub(super) enum Item<'f> {
     Operand(&'f str),
 }
 
+impl Item<'_> {
+    fn is_one_of(&self, options: &str) -> bool {
+        match self {
+            Self::Short(letter, _) => has_letter(options, *letter),
+            Self::Long(given, _) => abbreviates(given, options),
+            Self::Unknown | Self::Operand(_) => false,
+        }
+    }
+}
+
 /// A command with its base name, as the rules see it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NamedCommand<'c> {
@@ -47,16 +69,23 @@ pub(super) struct NamedCommand<'c> {
     pub(super) args: &'c [PartialWord],
     /// Its standard input.
     pub(super) input: &'c Input,
+    /// All its words, as findings quote them.
+    pub(super) argv: &'c [PartialWord],
 }
 
 impl<'c> NamedCommand<'c> {
+    /// All its words as one text.
+    pub(super) fn words(&self) -> String {
+        join_words(self.argv)
+    }
+
     /// The arguments, parsed by a grammar.
-    pub(super) fn items(&self, grammar: &Grammar) -> Vec<Item<'c>> {
-        parse(self.args, grammar).0
+    pub(super) fn items(&self, grammar: impl Into<Grammar>) -> Vec<Item<'c>> {
+        parse(self.args, grammar.into()).0
     }
 
     /// The arguments that are neither options nor their values.
-    pub(super) fn operands(&self, grammar: &Grammar) -> Vec<&'c str> {
+    pub(super) fn operands(&self, grammar: impl Into<Grammar>) -> Vec<&'c str> {
         let operand = |item| match item {
             Item::Operand(text) => Some(text),
             _ => None,
@@ -65,25 +94,20 @@ impl<'c> NamedCommand<'c> {
     }
 
     /// Whether one of these options is certainly given: for options that make a command harmless.
-    pub(super) fn surely_has(&self, grammar: &Grammar, shorts: &str, longs: &[&str]) -> bool {
-        !self.items(grammar).contains(&Item::Unknown) && self.has(grammar, shorts, longs)
+    pub(super) fn surely_has(&self, grammar: impl Into<Grammar>, options: &str) -> bool {
+        let items = self.items(grammar);
+        !items.contains(&Item::Unknown) && items.iter().any(|item| item.is_one_of(options))
     }
 
-    /// Whether one of these options is given, or may be; `longs` are without dashes.
-    pub(super) fn has(&self, grammar: &Grammar, shorts: &str, longs: &[&str]) -> bool {
-        self.items(grammar).iter().any(|item| match item {
-            Item::Short(letter, _) => shorts.contains(*letter),
-            Item::Long(given, _) => longs.iter().any(|full| is_abbreviation(given, full)),
-            Item::Unknown => true,
-            Item::Operand(_) => false,
-        })
+    /// Whether one of these options is given, or may be.
+    pub(super) fn has(&self, grammar: impl Into<Grammar>, options: &str) -> bool {
+        self.items(grammar).iter().any(|item| *item == Item::Unknown || item.is_one_of(options))
     }
 
     /// The values of an option, in every spelling.
-    pub(super) fn values(&self, grammar: &Grammar, shorts: &str, longs: &[&str]) -> Vec<&'c str> {
-        let value = |item| match item {
-            Item::Short(letter, value) if shorts.contains(letter) => value,
-            Item::Long(given, value) if longs.iter().any(|full| is_abbreviation(given, full)) => value,
+    pub(super) fn values(&self, grammar: impl Into<Grammar>, options: &str) -> Vec<&'c str> {
+        let value = |item: Item<'c>| match item {
+            Item::Short(_, value) | Item::Long(_, value) if item.is_one_of(options) => value,
             _ => None,
         };
         self.items(grammar).into_iter().filter_map(value).collect()
@@ -95,9 +119,8 @@ impl<'c> NamedCommand<'c> {
     }
 
     /// The first operand: the subcommand.
-    pub(super) fn subcommand(&self, grammar: &Grammar) -> Option<&'c str> {
-        let grammar = Grammar { order: Order::First, ..*grammar };
-        self.operands(&grammar).first().copied()
+    pub(super) fn subcommand(&self, valued: &'static str) -> Option<&'c str> {
+        self.operands(Grammar::leading(valued)).first().copied()
     }
 }
 
@@ -106,8 +129,17 @@ pub(super) fn is_abbreviation(given: &str, full: &str) -> bool {
     !given.is_empty() && full.starts_with(given)
 }
 
+fn has_letter(options: &str, letter: char) -> bool {
+    options.split_whitespace().any(|option| option.chars().eq([letter]))
+}
+
+/// Whether `given` is one of these long options or an abbreviation of one.
+fn abbreviates(given: &str, options: &str) -> bool {
+    options.split_whitespace().any(|full| full.len() > 1 && is_abbreviation(given, full))
+}
+
 /// Parses arguments; also returns where the operands begin if options must come first.
-pub(super) fn parse<'f>(args: &'f [PartialWord], grammar: &Grammar) -> (Vec<Item<'f>>, usize) {
+pub(super) fn parse<'f>(args: &'f [PartialWord], grammar: Grammar) -> (Vec<Item<'f>>, usize) {
     let mut items = Vec::with_capacity(args.len());
     let mut at = 0;
     while let Some(arg) = args.get(at).map(PartialWord::as_str) {
@@ -118,9 +150,9 @@ pub(super) fn parse<'f>(args: &'f [PartialWord], grammar: &Grammar) -> (Vec<Item
             return (items, rest);
         }
         if let Some(long) = arg.strip_prefix("--") {
-            at += long_option(long, args.get(at), grammar, &mut items);
+            at += long_option(long, args.get(at), grammar.valued, &mut items);
         } else if arg.len() > 1 && arg.starts_with('-') {
-            at += cluster(&arg[1..], args.get(at), grammar, &mut items);
+            at += cluster(&arg[1..], args.get(at), grammar.valued, &mut items);
         } else {
             if grammar.order == Order::First {
                 items.extend(args[at - 1..].iter().map(|arg| Item::Operand(arg.as_str())));
@@ -140,7 +172,7 @@ pub(super) fn parse<'f>(args: &'f [PartialWord], grammar: &Grammar) -> (Vec<Item
 fn long_option<'f>(
     long: &'f str,
     next: Option<&'f PartialWord>,
-    grammar: &Grammar,
+    valued: &str,
     items: &mut Vec<Item<'f>>,
 ) -> usize {
     if let Some((name, value)) = long.split_once('=') {
@@ -151,7 +183,7 @@ fn long_option<'f>(
         items.push(Item::Unknown);
         return 0;
     }
-    if grammar.long.iter().any(|full| is_abbreviation(long, full)) {
+    if abbreviates(long, valued) {
         items.push(Item::Long(long, next.map(PartialWord::as_str)));
         return 1;
     }
@@ -162,7 +194,7 @@ fn long_option<'f>(
 fn cluster<'f>(
     letters: &'f str,
     next: Option<&'f PartialWord>,
-    grammar: &Grammar,
+    valued: &str,
     items: &mut Vec<Item<'f>>,
 ) -> usize {
     for (at, letter) in letters.char_indices() {
@@ -170,7 +202,7 @@ fn cluster<'f>(
             items.push(Item::Unknown);
             return 0;
         }
-        if grammar.short.contains(letter) {
+        if has_letter(valued, letter) {
             let glued = &letters[at + letter.len_utf8()..];
             if glued.is_empty() {
                 items.push(Item::Short(letter, next.map(PartialWord::as_str)));
@@ -194,7 +226,6 @@ mod tests {
 
     #[test]
     fn options_are_found_in_every_spelling() {
-        let grammar = Grammar { short: "n", long: &["signal"], ..Grammar::default() };
         for (why, line, want) in [
             ("alone", "-r x", true),
             ("in a cluster", "-vr x", true),
@@ -208,16 +239,15 @@ mod tests {
             ("another letter", "-x", false),
         ] {
             let args = given(line);
-            let call = NamedCommand { name: "t", args: &args, input: &Input::Inherited };
-            assert_eq!(call.has(&grammar, "r", &["recursive"]), want, "{why}: `{line}`");
+            let call = NamedCommand { name: "t", args: &args, input: &Input::Inherited, argv: &args };
+            assert_eq!(call.has("n signal", "r recursive"), want, "{why}: `{line}`");
         }
     }
 
     #[test]
     fn a_wrapped_command_begins_at_the_first_operand() {
-        let grammar = Grammar { short: "n", long: &[], order: Order::First };
         for (line, want) in [("-n 5 make -j4", 2), ("-n5 make", 1), ("make", 0), ("-- make", 1), ("-n", 1)] {
-            assert_eq!(parse(&given(line), &grammar).1, want, "`{line}`");
+            assert_eq!(parse(&given(line), Grammar::leading("n")).1, want, "`{line}`");
         }
     }
 }

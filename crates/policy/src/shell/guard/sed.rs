@@ -1,6 +1,6 @@
 //! What a sed script does besides editing: every `e`, `r`, `R`, `w` and `W` command.
 
-use super::options::{Grammar, NamedCommand};
+use super::options::NamedCommand;
 
 /// A side effect of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,17 +13,13 @@ pub(super) enum Effect<'s> {
     Writes(&'s str),
 }
 
-const GRAMMAR: Grammar = Grammar {
-    short: "efl",
-    long: &["expression", "file", "line-length"],
-    order: super::options::Order::Free,
-};
+const VALUED: &str = "e f l expression file line-length";
 
 /// The scripts that a command line gives to sed.
 pub(super) fn scripts<'c>(call: &NamedCommand<'c>) -> Vec<&'c str> {
-    let mut scripts = call.values(&GRAMMAR, "e", &["expression"]);
-    if scripts.is_empty() && call.values(&GRAMMAR, "f", &["file"]).is_empty() {
-        scripts.extend(call.operands(&GRAMMAR).first());
+    let mut scripts = call.values(VALUED, "e expression");
+    if scripts.is_empty() && call.values(VALUED, "f file").is_empty() {
+        scripts.extend(call.operands(VALUED).first());
     }
     scripts
 }

@@ -2,10 +2,10 @@
 //!
 //! Every file that their arguments or scripts name is judged.
 
-use super::arguments::{Argument, Until, parse};
+use super::arguments::{Argument, parse};
 use super::builtins::Language;
 use super::interpreter::Interpreter;
-use super::options::{Grammar, NamedCommand};
+use super::options::{NamedCommand, Order};
 use super::partial_word::{ANYTHING, PartialWord};
 use super::programs::{self, Operands, Program, Role};
 use super::sed;
@@ -56,7 +56,7 @@ impl Interpreter<'_> {
             matches!(argument, Argument::Flag(name) if *name == "i" || name.starts_with("in-p"))
                 || matches!(argument, Argument::Value { name, .. } if name.starts_with("in-p"))
         };
-        let written = parse(call.args, program, Until::End).0.iter().any(in_place);
+        let written = parse(call.args, program, Order::Free).0.iter().any(in_place);
         let operands = Operands::All(if written { Role::Write } else { Role::Read });
         self.judge_arguments(call.args, &program.with_operands(operands), state);
         for script in sed::scripts(call) {
@@ -88,7 +88,7 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn awk_programs(&mut self, call: &NamedCommand<'_>, program: &Program, state: &Rc<State>) {
-        let (parsed, _) = parse(call.args, program, Until::End);
+        let (parsed, _) = parse(call.args, program, Order::Free);
         let is_given = |argument: &Argument<'_>| match argument {
             Argument::Value { name, .. } => programs::has_word(program.first_text.unwrap_or_default(), name),
             _ => false,
@@ -123,13 +123,13 @@ impl Interpreter<'_> {
 
     /// The target of a symbolic link is resolved from the link's directory, and recorded.
     pub(super) fn ln_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
-        let grammar = Grammar { short: "tS", long: &["target-directory", "suffix"], ..Default::default() };
-        let symbolic = call.has(&grammar, "s", &["symbolic"]);
-        for dir in call.values(&grammar, "t", &["target-directory"]) {
+        let grammar = "t S target-directory suffix";
+        let symbolic = call.has(grammar, "s symbolic");
+        for dir in call.values(grammar, "t target-directory") {
             self.judge_argument(dir, Access::Write, state);
         }
         if !symbolic {
-            for operand in call.operands(&grammar) {
+            for operand in call.operands(grammar) {
                 self.judge_argument(operand, Access::Write, state);
             }
             return;
@@ -160,7 +160,7 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn sqlite_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
-        let operands = call.operands(&Grammar::default());
+        let operands = call.operands("");
         for (at, operand) in operands.iter().enumerate() {
             if at == 0 {
                 self.judge_argument(operand, Access::Write, state);

@@ -1,8 +1,7 @@
 //! Commands that run other commands. The inner command is judged as if it had been written itself.
 
-use super::arguments::{self, Argument, Until};
+use super::arguments::{self, Argument};
 use super::builtins::join_words;
-use super::dispatch::Invocation;
 use super::interpreter::{Flow, Input, Interpreter};
 use super::options::{Grammar, NamedCommand, Order, parse};
 use super::partial_word::PartialWord;
@@ -44,7 +43,6 @@ impl Interpreter<'_> {
     pub(super) fn unwrap_command(
         &mut self,
         call: &NamedCommand<'_>,
-        invocation: &Invocation<'_>,
         state: &Rc<State>,
     ) -> Option<UnwrappedCommand> {
         match call.name {
@@ -52,36 +50,36 @@ impl Interpreter<'_> {
                 let own =
                     call.args.iter().position(|arg| matches!(arg.as_str(), "--args" | "--" | "record"))? + 1;
                 let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
-                return Some(self.judge_inner(rest, own, call, invocation, state));
+                return Some(self.judge_inner(rest, own, call, state));
             }
-            "xargs" => return Some(self.xargs(call, invocation, state)),
-            "find" => return self.find(call, invocation, state),
-            "fd" | "fdfind" => return self.fd(call, invocation, state),
-            "parallel" => return Some(self.parallel_jobs(call, invocation, state)),
+            "xargs" => return Some(self.xargs(call, state)),
+            "find" => return self.find(call, state),
+            "fd" | "fdfind" => return self.fd(call, state),
+            "parallel" => return Some(self.parallel_jobs(call, state)),
             "watch" | "hyperfine" => {
-                let own = arguments::parse(call.args, programs::find(call.name)?, Until::FirstOperand).1;
-                return Some(self.judge_code_string(&call.args[own..], own, state, invocation.input));
+                let own = arguments::parse(call.args, programs::find(call.name)?, Order::First).1;
+                return Some(self.judge_code_string(&call.args[own..], own, state, call.input));
             }
             "script" | "su" | "runuser" | "flock" | "npx" | "npm" | "expect"
                 if self.code_option(call).is_some() =>
             {
                 let code = self.code_option(call)?;
-                let flow = self.interpret_with_sh(&code, state, invocation.input);
+                let flow = self.interpret_with_sh(&code, state, call.input);
                 return Some(UnwrappedCommand { own: call.args.len(), flow });
             }
             "env" => {
-                if let Some(unwrapped) = self.env_string(call, invocation, state) {
+                if let Some(unwrapped) = self.env_string(call, state) {
                     return Some(unwrapped);
                 }
             }
             "jobs" if call.args.first().is_some_and(|arg| arg.as_str().starts_with("-x")) => {
                 let rest = call.args.get(1..).filter(|rest| !rest.is_empty())?;
-                return Some(self.judge_inner(rest, 1, call, invocation, state));
+                return Some(self.judge_inner(rest, 1, call, state));
             }
             "ip" => {
                 let own = call.args.iter().position(|arg| arg.as_str() == "exec")? + 2;
                 let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
-                return Some(self.judge_inner(rest, own, call, invocation, state));
+                return Some(self.judge_inner(rest, own, call, state));
             }
             "command" if call.args.first().is_some_and(|arg| matches!(arg.as_str(), "-v" | "-V")) => {
                 let found = call.args.get(1).cloned().unwrap_or_default();
@@ -93,8 +91,8 @@ impl Interpreter<'_> {
             _ => {}
         }
         let program = programs::find(call.name).unwrap_or(&programs::UNKNOWN);
-        let Some(skip) = program.wraps else { return self.verb_command(call, invocation, state) };
-        let (parsed, start) = arguments::parse(call.args, program, Until::FirstOperand);
+        let Some(skip) = program.wraps else { return self.verb_command(call, state) };
+        let (parsed, start) = arguments::parse(call.args, program, Order::First);
         let mut start = start + skip;
         // A lone `-` is `-i`.
         start +=
@@ -121,7 +119,7 @@ impl Interpreter<'_> {
                 Rc::make_mut(&mut place).change_dir(to);
             }
         }
-        let mut unwrapped = self.judge_inner(rest, own, call, invocation, &place);
+        let mut unwrapped = self.judge_inner(rest, own, call, &place);
         if !Rc::ptr_eq(&place, state) {
             unwrapped.flow = self.keep_process_effects(state, unwrapped.flow);
         }
@@ -133,11 +131,9 @@ impl Interpreter<'_> {
         rest: &[PartialWord],
         own: usize,
         call: &NamedCommand<'_>,
-        invocation: &Invocation<'_>,
         state: &Rc<State>,
     ) -> UnwrappedCommand {
-        let inner = Invocation { argv: rest, input: invocation.input, span: None };
-        let flow = self.invoke(&inner, state.clone());
+        let flow = self.run_words(rest, call.input, state);
         // Only the shell's own wrappers change its variables and its directory.
         let flow = if matches!(call.name, "command" | "builtin" | "exec") {
             flow
@@ -168,44 +164,24 @@ impl Interpreter<'_> {
 
     /// `-c CODE` of programs that pass it to a shell.
     fn code_option(&self, call: &NamedCommand<'_>) -> Option<PartialWord> {
-        let grammar = Grammar {
-            short: "cuwEsgGT",
-            long: &["command", "session-command", "call", "user", "shell"],
-            order: Order::Free,
-        };
-        call.values(&grammar, "c", &["command", "session-command", "call"])
-            .first()
-            .map(|code| PartialWord::text(*code))
+        let valued = "c u w E s g G T command session-command call user shell";
+        call.values(valued, "c command session-command call").first().map(|code| PartialWord::text(*code))
     }
 
-    fn env_string(
-        &mut self,
-        call: &NamedCommand<'_>,
-        invocation: &Invocation<'_>,
-        state: &Rc<State>,
-    ) -> Option<UnwrappedCommand> {
-        let grammar =
-            Grammar { short: "uCS", long: &["unset", "chdir", "split-string"], order: Order::First };
-        let code = call.values(&grammar, "S", &["split-string"]).first().map(|code| (*code).to_owned())?;
-        let own = parse(call.args, &grammar).1;
+    fn env_string(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Option<UnwrappedCommand> {
+        let grammar = Grammar::leading("u C S unset chdir split-string");
+        let code = call.values(grammar, "S split-string").first().map(|code| (*code).to_owned())?;
+        let own = parse(call.args, grammar).1;
         let rest = join_words(&call.args[own..]);
-        let flow =
-            self.interpret_string(&PartialWord::text(format!("{code} {rest}")), state, invocation.input);
+        let flow = self.interpret_string(&PartialWord::text(format!("{code} {rest}")), state, call.input);
         Some(UnwrappedCommand { own: call.args.len(), flow: self.keep_process_effects(state, flow) })
     }
 
-    fn verb_command(
-        &mut self,
-        call: &NamedCommand<'_>,
-        invocation: &Invocation<'_>,
-        state: &Rc<State>,
-    ) -> Option<UnwrappedCommand> {
+    fn verb_command(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Option<UnwrappedCommand> {
         let verbs = VERBS.iter().find(|(name, _)| *name == call.name)?.1;
         let verb = call.args.iter().position(|arg| verbs.contains(&arg.as_str()))?;
         let behind = &call.args[verb + 1..];
-        let mut start =
-            parse(behind, &Grammar { short: "np", long: &["name", "package", "with"], order: Order::First })
-                .1;
+        let mut start = parse(behind, Grammar::leading("n p name package with")).1;
         if matches!(call.name, "conda" | "direnv" | "rustup" | "kubectl" | "docker")
             && behind.get(start).is_some_and(|arg| arg.as_str() != "--")
         {
@@ -216,7 +192,7 @@ impl Interpreter<'_> {
         }
         let own = verb + 1 + start;
         let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
-        Some(self.judge_inner(rest, own, call, invocation, state))
+        Some(self.judge_inner(rest, own, call, state))
     }
 }
 

@@ -3,24 +3,19 @@
 //! A known item is judged as an argument; an unknown one is never accepted as a command's name.
 
 use super::builtins::join_words;
-use super::dispatch::Invocation;
 use super::interpreter::{Flow, Input, Interpreter};
-use super::options::{Grammar, Item, NamedCommand, Order, is_abbreviation, parse};
+use super::options::{Grammar, Item, NamedCommand, is_abbreviation, parse};
 use super::partial_word::{ANYTHING, INSIDE, PartialWord};
 use super::state::State;
 use super::wrappers::UnwrappedCommand;
 use std::rc::Rc;
 
 impl Interpreter<'_> {
-    pub(super) fn xargs(
-        &mut self,
-        call: &NamedCommand<'_>,
-        invocation: &Invocation<'_>,
-        state: &Rc<State>,
-    ) -> UnwrappedCommand {
-        let long = &["arg-file", "delimiter", "max-args", "max-procs", "max-chars", "process-slot-var"];
-        let grammar = Grammar { short: "IEdLnPsaJR", long, order: Order::First };
-        let (items, own) = parse(call.args, &grammar);
+    pub(super) fn xargs(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> UnwrappedCommand {
+        let grammar = Grammar::leading(
+            "I E d L n P s a J R arg-file delimiter max-args max-procs max-chars process-slot-var",
+        );
+        let (items, own) = parse(call.args, grammar);
         let marker = items.iter().find_map(|item| match item {
             Item::Short('I' | 'J', value) => *value,
             Item::Short('i', _) => Some("{}"),
@@ -30,7 +25,7 @@ impl Interpreter<'_> {
         let Some(template) = call.args.get(own..).filter(|rest| !rest.is_empty()) else {
             return UnwrappedCommand { own, flow: Flow::either(state.clone()) };
         };
-        let read = match invocation.input {
+        let read = match call.input {
             Input::Piped(field) | Input::Text(field) => field.known().map(str::to_owned),
             _ => None,
         };
@@ -38,7 +33,7 @@ impl Interpreter<'_> {
             Some(text) if !text.contains(['\'', '"', '\\', '\0']) && items.iter().all(is_plain) => {
                 text.split_whitespace().take(64).map(PartialWord::text).collect()
             }
-            _ => match invocation.input {
+            _ => match call.input {
                 Input::Piped(field) if field.as_str() == INSIDE.to_string() => vec![field.clone()],
                 // Names that another command prints, or that a file holds.
                 _ => vec![PartialWord::gap(ANYTHING)],
@@ -58,19 +53,13 @@ impl Interpreter<'_> {
         let mut flow = Flow::either(state.clone());
         for argv in &lists {
             self.judge_bulk_deletion(argv);
-            let inner = Invocation { argv, input: &Input::Inherited, span: None };
-            flow = self.invoke(&inner, state.clone());
+            flow = self.run_words(argv, &Input::Inherited, state);
         }
         UnwrappedCommand { own, flow: self.keep_process_effects(state, flow) }
     }
 
     /// `find -exec`: each command, with a found file for `{}`.
-    pub(super) fn find(
-        &mut self,
-        call: &NamedCommand<'_>,
-        invocation: &Invocation<'_>,
-        state: &Rc<State>,
-    ) -> Option<UnwrappedCommand> {
+    pub(super) fn find(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Option<UnwrappedCommand> {
         let mut args = call.args.iter();
         let mut flow = None;
         while let Some(arg) = args.next() {
@@ -86,8 +75,7 @@ impl Interpreter<'_> {
             };
             let argv: Vec<PartialWord> = command.map(filled).collect();
             self.judge_bulk_deletion(&argv);
-            let inner = Invocation { argv: &argv, input: invocation.input, span: None };
-            let inner = self.invoke(&inner, state.clone());
+            let inner = self.run_words(&argv, call.input, state);
             flow = Some(self.keep_process_effects(state, inner));
         }
         let flow = flow?;
@@ -95,12 +83,7 @@ impl Interpreter<'_> {
         Some(UnwrappedCommand { own: 0, flow })
     }
 
-    pub(super) fn fd(
-        &mut self,
-        call: &NamedCommand<'_>,
-        invocation: &Invocation<'_>,
-        state: &Rc<State>,
-    ) -> Option<UnwrappedCommand> {
+    pub(super) fn fd(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Option<UnwrappedCommand> {
         let is_exec = |arg: &PartialWord| matches!(arg.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
         let own = call.args.iter().position(is_exec)?;
         let found = INSIDE.to_string();
@@ -110,8 +93,7 @@ impl Interpreter<'_> {
             .collect();
         argv.push(PartialWord::gap(INSIDE));
         self.judge_bulk_deletion(&argv);
-        let inner = Invocation { argv: &argv, input: invocation.input, span: None };
-        let flow = self.invoke(&inner, state.clone());
+        let flow = self.run_words(&argv, call.input, state);
         Some(UnwrappedCommand { own, flow: self.keep_process_effects(state, flow) })
     }
 
@@ -124,18 +106,9 @@ impl Interpreter<'_> {
         }
     }
 
-    pub(super) fn parallel_jobs(
-        &mut self,
-        call: &NamedCommand<'_>,
-        invocation: &Invocation<'_>,
-        state: &Rc<State>,
-    ) -> UnwrappedCommand {
-        let grammar = Grammar {
-            short: "jPaSNnILdXC",
-            long: &["jobs", "joblog", "results", "colsep"],
-            order: Order::First,
-        };
-        let own = parse(call.args, &grammar).1;
+    pub(super) fn parallel_jobs(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> UnwrappedCommand {
+        let grammar = Grammar::leading("j P a S N n I L d X C jobs joblog results colsep");
+        let own = parse(call.args, grammar).1;
         let rest = &call.args[own..];
         let end = rest.iter().position(|arg| arg.as_str().starts_with(":::")).unwrap_or(rest.len());
         let listed = rest.get(end).is_some_and(|arg| arg.as_str().starts_with("::::"));
@@ -145,7 +118,7 @@ impl Interpreter<'_> {
                 self.report_danger(
                     "pipe-to-interpreter",
                     "runs every line it reads as a command",
-                    &join_words(invocation.argv),
+                    &call.words(),
                 );
             }
             for value in values {
@@ -166,8 +139,7 @@ impl Interpreter<'_> {
             self.judge_bulk_deletion(&argv);
             flow = match PartialWord::text(line.as_str()).known() {
                 Some(line) => self.interpret_string(&PartialWord::text(line), state, &Input::Inherited),
-                None => self
-                    .invoke(&Invocation { argv: &argv, input: &Input::Inherited, span: None }, state.clone()),
+                None => self.run_words(&argv, &Input::Inherited, state),
             };
         }
         UnwrappedCommand { own, flow: self.keep_process_effects(state, flow) }

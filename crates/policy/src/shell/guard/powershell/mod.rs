@@ -98,8 +98,8 @@ impl Interpreter<'_> {
         let name = programs::base_name(first);
         self.check_name(&name, args, command);
         let words: Vec<PartialWord> = args.iter().map(|word| PartialWord::text(word.as_str())).collect();
-        let call = NamedCommand { name: &name, args: &words, input: &Input::Inherited };
-        self.check_rules(&call, &words, &Remedy::Ask);
+        let call = NamedCommand { name: &name, args: &words, input: &Input::Inherited, argv: &words };
+        self.check_rules(&call, &Remedy::Ask);
         self.lifted = false;
 
         let is_external = has_word(programs::EXTERNAL, &name);

@@ -1,37 +1,16 @@
 //! Containers: what runs in one runs outside the cage.
 
 use super::{Rule, always};
-use crate::shell::guard::options::{Grammar, NamedCommand, Order};
+use crate::shell::guard::options::{Grammar, NamedCommand};
 
-const ENGINE: Grammar = Grammar {
-    short: "cHlfpn",
-    long: &[
-        "context",
-        "host",
-        "config",
-        "log-level",
-        "connection",
-        "url",
-        "namespace",
-        "file",
-        "project-name",
-        "profile",
-        "env-file",
-        "project-directory",
-        "tlscacert",
-        "tlscert",
-        "tlskey",
-    ],
-    order: Order::First,
-};
-const KUBE: Grammar = Grammar {
-    short: "ns",
-    long: &["namespace", "context", "kubeconfig", "cluster", "user", "server", "token", "as"],
-    order: Order::First,
-};
+const ENGINE: Grammar = Grammar::leading(
+    "c H l f p n context host config log-level connection url namespace file project-name profile env-file \
+     project-directory tlscacert tlscert tlskey",
+);
+const KUBE: Grammar = Grammar::leading("n s namespace context kubeconfig cluster user server token as");
 
 /// The subcommand of a container engine, without grouping words: `docker container run`.
-fn engine_subcommand<'c>(call: &NamedCommand<'c>, grammar: &Grammar) -> Option<&'c str> {
+fn engine_subcommand<'c>(call: &NamedCommand<'c>, grammar: Grammar) -> Option<&'c str> {
     let mut args = call.args;
     for _ in 0..3 {
         let words = NamedCommand { args, ..*call }.operands(grammar);
@@ -51,7 +30,7 @@ pub(super) const RULES: &[Rule] = &[
         why: "runs something in a container, beyond this one's rules",
         programs: "docker podman nerdctl docker-compose podman-compose buildah finch lima colima ctr crictl",
         when: |call| {
-            matches!(engine_subcommand(call, &ENGINE), Some("run" | "exec" | "create" | "attach"))
+            matches!(engine_subcommand(call, ENGINE), Some("run" | "exec" | "create" | "attach"))
                 || call.name == "ctr" && call.has_arg(&["run", "exec", "attach"])
         },
         stops: &[
@@ -68,10 +47,8 @@ pub(super) const RULES: &[Rule] = &[
         why: "runs something in a container, beyond this one's rules",
         programs: "kubectl oc k3s minikube microk8s",
         when: |call| {
-            matches!(
-                engine_subcommand(call, &KUBE),
-                Some("exec" | "run" | "debug" | "attach" | "rsh" | "ssh")
-            ) || (matches!(call.name, "k3s" | "minikube" | "microk8s") && call.has_arg(&["exec", "ssh"]))
+            matches!(engine_subcommand(call, KUBE), Some("exec" | "run" | "debug" | "attach" | "rsh" | "ssh"))
+                || (matches!(call.name, "k3s" | "minikube" | "microk8s") && call.has_arg(&["exec", "ssh"]))
         },
         stops: &["kubectl exec p -- ls", "kubectl -n x run y"],
         spares: &["kubectl get pods", "kubectl logs exec"],

@@ -1,10 +1,8 @@
 //! Deletion: recursive or forced, by any program. Deleting a single named file is allowed.
 
 use super::{Rule, always};
-use crate::shell::guard::options::{Grammar, NamedCommand};
+use crate::shell::guard::options::NamedCommand;
 use crate::shell::guard::partial_word::is_marked;
-
-const RM: Grammar = Grammar { short: "", long: &[], order: crate::shell::guard::options::Order::Free };
 
 fn has_switch(call: &NamedCommand<'_>, letters: &[char]) -> bool {
     call.args.iter().any(|arg| {
@@ -27,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "forced-deletion",
         why: "`rm` with `-r` or `-f` deletes trees, or without asking",
         programs: "rm grm",
-        when: |call| call.has(&RM, "rRf", &["recursive", "force"]),
+        when: |call| call.has("", "r R f recursive force"),
         stops: &["rm -rf x", "rm --recurs x", "rm -vr x", "rm x -f"],
         spares: &["rm x", "rm -i x", "rm -- -rf"],
     },
@@ -45,13 +43,8 @@ pub(super) const RULES: &[Rule] = &[
         programs: "git",
         when: |call| {
             let rest = super::version_control::after_subcommand(call, "clean");
-            let forced = |rest: &NamedCommand<'_>| {
-                rest.has(&Grammar { short: "e", ..Grammar::default() }, "f", &["force"])
-            };
-            rest.is_some_and(|rest| {
-                forced(&rest)
-                    && !rest.surely_has(&Grammar { short: "e", ..Grammar::default() }, "n", &["dry-run"])
-            })
+            let forced = |rest: &NamedCommand<'_>| rest.has("e", "f force");
+            rest.is_some_and(|rest| forced(&rest) && !rest.surely_has("e", "n dry-run"))
         },
         stops: &["git clean -fdx", "git -C sub clean --force -d"],
         spares: &["git clean -n", "git clean -nfd"],
@@ -77,7 +70,7 @@ pub(super) const RULES: &[Rule] = &[
         why: "`rsync --delete` removes whatever the source does not have",
         programs: "rsync",
         when: |call| {
-            let dry = call.surely_has(&Grammar { short: "efBTM", ..Grammar::default() }, "n", &["dry-run"]);
+            let dry = call.surely_has("e f B T M", "n dry-run");
             !dry && call
                 .args
                 .iter()

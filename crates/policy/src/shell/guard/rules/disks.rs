@@ -2,7 +2,6 @@
 //! paths.
 
 use super::{Rule, always};
-use crate::shell::guard::options::Grammar;
 use crate::shell::guard::partial_word::PartialWord;
 
 pub(super) const RULES: &[Rule] = &[
@@ -46,11 +45,8 @@ pub(super) const RULES: &[Rule] = &[
                    badblocks nvme lvremove lvcreate lvresize vgremove vgcreate pvcreate pvremove mdadm \
                    cryptsetup zpool losetup dmsetup tune2fs resize2fs fsck* e2fsck debugfs",
         when: |call| {
-            let lists = call.surely_has(&Grammar::default(), "lI", &["list", "version", "help"])
-                || matches!(
-                    call.subcommand(&Grammar::default()),
-                    Some("list" | "status" | "print" | "ls" | "info")
-                )
+            let lists = call.surely_has("", "l I list version help")
+                || matches!(call.subcommand(""), Some("list" | "status" | "print" | "ls" | "info"))
                 || (call.name == "losetup" && call.args.is_empty());
             !lists
         },
@@ -77,11 +73,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "block-device",
         why: "moves a file over a device",
         programs: "mv ln",
-        when: |call| {
-            call.operands(&Grammar { short: "tS", ..Grammar::default() })
-                .last()
-                .is_some_and(|last| last.starts_with("/dev/"))
-        },
+        when: |call| call.operands("t S").last().is_some_and(|last| last.starts_with("/dev/")),
         stops: &["mv x /dev/null"],
         spares: &["mv x dev/null"],
     },
@@ -89,10 +81,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "mount",
         why: "changes what is mounted",
         programs: "mount umount swapon swapoff pivot_root fusermount fusermount3",
-        when: |call| {
-            !call.operands(&Grammar { short: "to", ..Grammar::default() }).is_empty()
-                || call.has(&Grammar::default(), "a", &["all", "bind"])
-        },
+        when: |call| !call.operands("t o").is_empty() || call.has("", "a all bind"),
         stops: &["mount /dev/sdb1 mnt", "umount mnt", "swapoff -a"],
         spares: &["mount", "mount -l"],
     },

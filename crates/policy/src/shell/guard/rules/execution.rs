@@ -3,7 +3,7 @@
 use super::{Rule, always};
 use crate::shell::guard::interpreter::Input;
 use crate::shell::guard::interpreters::{is_descriptor, is_stream};
-use crate::shell::guard::options::{Grammar, NamedCommand};
+use crate::shell::guard::options::NamedCommand;
 
 fn reads_stream(call: &NamedCommand<'_>, values: &[&str]) -> bool {
     let streamed = !matches!(call.input, Input::Inherited);
@@ -16,8 +16,8 @@ pub(super) const RULES: &[Rule] = &[
         why: "takes its rules or its script from a pipe",
         programs: "make gmake sed gsed awk gawk mawk nawk",
         when: |call| {
-            let grammar = Grammar { short: "fCejFv", long: &["file", "makefile"], ..Grammar::default() };
-            reads_stream(call, &call.values(&grammar, "f", &["file", "makefile"]))
+            let grammar = "f C e j F v file makefile";
+            reads_stream(call, &call.values(grammar, "f file makefile"))
         },
         stops: &["cat x | make -f -", "cat x | sed -f - y"],
         spares: &["make -f x.mk", "sed -f x.sed y"],

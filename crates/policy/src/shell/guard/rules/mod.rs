@@ -19,7 +19,6 @@ use super::builtins::join_words;
 use super::finding::Remedy;
 use super::interpreter::Interpreter;
 use super::options::NamedCommand;
-use super::partial_word::PartialWord;
 use super::programs::has_word;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -90,7 +89,7 @@ const VERBED: &str = "git hg docker podman nerdctl docker-compose kubectl system
 /// Whether the subcommand is not known. Behind an option it may be the second word, too.
 fn has_unknown_verb(call: &NamedCommand<'_>) -> bool {
     if call.name == "git" {
-        let at = super::options::parse(call.args, &super::git::GLOBAL).1;
+        let at = super::options::parse(call.args, super::git::GLOBAL).1;
         return call.args.get(at).is_some_and(|verb| verb.known().is_none());
     }
     let first = call.args.iter().position(|arg| !arg.as_str().starts_with('-')).unwrap_or(call.args.len());
@@ -106,25 +105,25 @@ const WORDS: &str = "at batch mount umount format init install mkdir passwd su s
 impl Interpreter<'_> {
     /// A program that the table does not know may run its arguments: one that begins a dangerous
     /// command is refused.
-    pub(super) fn check_unknown_program(&mut self, call: &NamedCommand<'_>, argv: &[PartialWord]) {
+    pub(super) fn check_unknown_program(&mut self, call: &NamedCommand<'_>) {
         for (at, arg) in call.args.iter().enumerate().take(MAX_LOOKED_AT) {
             let Some(name) = arg.known().map(|name| name.rsplit('/').next().unwrap_or(name)) else {
                 continue;
             };
-            let inner = NamedCommand { name, args: &call.args[at + 1..], input: call.input };
+            let inner = NamedCommand { name, args: &call.args[at + 1..], ..*call };
             if has_word(WORDS, name) || inner.args.is_empty() {
                 continue;
             }
             for rule in rules_for(name) {
                 if (rule.when)(&inner) {
-                    self.report_danger(rule.name, rule.why, &join_words(argv));
+                    self.report_danger(rule.name, rule.why, &call.words());
                 }
             }
         }
     }
 
     /// Checks every rule of every family.
-    pub(super) fn check_rules(&mut self, call: &NamedCommand<'_>, argv: &[PartialWord], remedy: &Remedy) {
+    pub(super) fn check_rules(&mut self, call: &NamedCommand<'_>, remedy: &Remedy) {
         // Windows spellings are in any case.
         let lower = match call.name.bytes().any(|byte| byte.is_ascii_uppercase()) {
             true => Cow::Owned(call.name.to_ascii_lowercase()),
@@ -137,7 +136,7 @@ impl Interpreter<'_> {
         }
         for rule in rules_for(name) {
             if (rule.when)(call) {
-                self.report_danger_with(rule.name, rule.why, &join_words(argv), remedy.clone());
+                self.report_danger_with(rule.name, rule.why, &call.words(), remedy.clone());
             }
         }
     }

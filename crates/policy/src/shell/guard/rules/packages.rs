@@ -2,7 +2,7 @@
 //! are allowed.
 
 use super::{Rule, always};
-use crate::shell::guard::options::{Grammar, NamedCommand};
+use crate::shell::guard::options::NamedCommand;
 use crate::shell::guard::programs::has_word;
 
 const CHANGES: &str = "install remove purge autoremove upgrade dist-upgrade full-upgrade erase reinstall downgrade \
@@ -14,15 +14,12 @@ const QUERY_SUBCOMMANDS: &str = "search show list info policy depends rdepends s
     repolist history check check-update outdated deps home doctor config";
 
 fn is_change(call: &NamedCommand<'_>) -> bool {
-    let looks = call
-        .subcommand(&Grammar { short: "oct", ..Grammar::default() })
-        .is_some_and(|verb| has_word(QUERY_SUBCOMMANDS, verb));
+    let looks = call.subcommand("o c t").is_some_and(|verb| has_word(QUERY_SUBCOMMANDS, verb));
     !looks && call.args.iter().any(|arg| has_word(CHANGES, arg.as_str()))
 }
 
 fn is_global(call: &NamedCommand<'_>) -> bool {
-    let grammar = Grammar { short: "", long: &[], ..Grammar::default() };
-    call.has(&grammar, "g", &["global"]) || call.args.iter().any(|arg| arg.as_str() == "--location=global")
+    call.has("", "g global") || call.args.iter().any(|arg| arg.as_str() == "--location=global")
 }
 
 pub(super) const RULES: &[Rule] = &[
@@ -50,9 +47,8 @@ pub(super) const RULES: &[Rule] = &[
         why: "changes the packages of the system",
         programs: "pacman yay paru pamac",
         when: |call| {
-            let asks = call.surely_has(&Grammar::default(), "si", &["search", "info"])
-                && !call.has(&Grammar::default(), "RU", &["remove", "upgrade"]);
-            call.has(&Grammar::default(), "SRU", &["sync", "remove", "upgrade"]) && !asks
+            let asks = call.surely_has("", "s i search info") && !call.has("", "R U remove upgrade");
+            call.has("", "S R U sync remove upgrade") && !asks
         },
         stops: &["pacman -S x", "pacman -Syu", "pacman -Rns x"],
         spares: &["pacman -Q", "pacman -Ss x"],
@@ -62,25 +58,10 @@ pub(super) const RULES: &[Rule] = &[
         why: "changes the packages of the system",
         programs: "dpkg rpm installer",
         when: |call| {
-            let shorts = if call.name == "dpkg" { "irP" } else { "iUFe" };
-            let reads =
-                call.name == "rpm" && call.surely_has(&Grammar::default(), "qVK", &["query", "verify"]);
-            !reads
-                && call.has(
-                    &Grammar::default(),
-                    shorts,
-                    &[
-                        "install",
-                        "remove",
-                        "purge",
-                        "upgrade",
-                        "erase",
-                        "unpack",
-                        "configure",
-                        "freshen",
-                        "import",
-                    ],
-                )
+            const CHANGES: &str = "install remove purge upgrade erase unpack configure freshen import";
+            let letters = if call.name == "dpkg" { "i r P" } else { "i U F e" };
+            let reads = call.name == "rpm" && call.surely_has("", "q V K query verify");
+            !reads && (call.has("", CHANGES) || call.has("", letters))
         },
         stops: &["dpkg -i x.deb", "rpm -ivh x.rpm", "rpm -e x", "dpkg --purge x"],
         spares: &["dpkg -l", "rpm -qa", "rpm -qi x", "dpkg -L x"],
@@ -89,10 +70,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "packages",
         why: "changes the packages of the system",
         programs: "emerge nix-env nix-channel slackpkg installpkg removepkg",
-        when: |call| {
-            call.name != "nix-env"
-                || call.has(&Grammar::default(), "iueU", &["install", "upgrade", "uninstall", "remove"])
-        },
+        when: |call| call.name != "nix-env" || call.has("", "i u e U install upgrade uninstall remove"),
         stops: &["nix-env -iA x", "emerge x"],
         spares: &["nix-env -q"],
     },
@@ -109,23 +87,9 @@ pub(super) const RULES: &[Rule] = &[
         why: "installs for the whole system, not for the project",
         programs: "npm pnpm yarn bun cnpm",
         when: |call| {
-            let changes = call.has_arg(&[
-                "install",
-                "i",
-                "in",
-                "add",
-                "isntall",
-                "uninstall",
-                "un",
-                "remove",
-                "rm",
-                "r",
-                "update",
-                "up",
-                "upgrade",
-                "link",
-                "ln",
-            ]);
+            const CHANGES: &str =
+                "install i in add isntall uninstall un remove rm r update up upgrade link ln";
+            let changes = call.args.iter().any(|arg| has_word(CHANGES, arg.as_str()));
             (changes && is_global(call))
                 || (call.name == "yarn"
                     && call.args.first().is_some_and(|arg| arg.as_str() == "global")

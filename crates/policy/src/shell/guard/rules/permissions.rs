@@ -2,7 +2,7 @@
 //! are refused as documented; `chmod +x` is allowed.
 
 use super::{Rule, always};
-use crate::shell::guard::options::{Grammar, NamedCommand};
+use crate::shell::guard::options::NamedCommand;
 use crate::shell::guard::partial_word::is_marked;
 
 /// The mode of a `chmod`: its first operand, which may itself begin with a dash (`chmod -x f`).
@@ -78,19 +78,15 @@ pub(super) const RULES: &[Rule] = &[
         why: "installs a setuid file, or for another owner",
         programs: "install ginstall mkdir mkfifo",
         when: |call| {
-            let grammar = Grammar {
-                short: "mogtS",
-                long: &["mode", "owner", "group", "target-directory"],
-                ..Grammar::default()
-            };
+            let grammar = "m o g t S mode owner group target-directory";
             let special = |mode: &&str| {
                 let digits = mode.trim_start_matches(['=', '+', '0']);
                 is_marked(mode)
                     || mode.contains('s')
                     || (digits.len() > 3 && digits.starts_with(['2', '4', '6', '7']))
             };
-            call.values(&grammar, "m", &["mode"]).iter().any(special)
-                || call.has(&grammar, "og", &["owner", "group"]) && call.name.ends_with("install")
+            call.values(grammar, "m mode").iter().any(special)
+                || call.has(grammar, "o g owner group") && call.name.ends_with("install")
         },
         stops: &["install -m 4755 a b", "install -o root a b"],
         spares: &["install -m 755 a b", "mkdir -m 700 x"],

@@ -1,7 +1,6 @@
 //! Power: shutting down, rebooting, suspending.
 
 use super::{Rule, always};
-use crate::shell::guard::options::Grammar;
 use crate::shell::guard::programs::has_word;
 
 const VERBS: &str = "poweroff reboot halt kexec suspend hibernate hybrid-sleep suspend-then-hibernate rescue emergency \
@@ -36,7 +35,7 @@ pub(super) const RULES: &[Rule] = &[
         why: "switches the machine off",
         programs: "systemctl loginctl busctl dbus-send gdbus",
         when: |call| {
-            let words = call.operands(&Grammar { short: "HMtnop", ..Grammar::default() });
+            let words = call.operands("H M t n o p");
             match words.as_slice() {
                 [verb, ..] if has_word(VERBS, verb) => true,
                 ["isolate" | "start" | "restart" | "enable" | "set-default", units @ ..] => {

@@ -2,7 +2,6 @@
 //! kernel.
 
 use super::{Rule, always};
-use crate::shell::guard::options::Grammar;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -43,7 +42,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "schedule",
         why: "runs something later, outside the processes that are watched",
         programs: "at batch",
-        when: |call| !call.surely_has(&Grammar { short: "qf", ..Grammar::default() }, "lV", &[]),
+        when: |call| !call.surely_has("q f", "l V"),
         stops: &["at now", "batch"],
         spares: &["at -l"],
     },
@@ -51,7 +50,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "schedule",
         why: "runs something later, outside the processes that are watched",
         programs: "crontab",
-        when: |call| !call.surely_has(&Grammar { short: "u", ..Grammar::default() }, "l", &[]),
+        when: |call| !call.surely_has("u", "l"),
         stops: &["crontab x", "crontab -", "crontab -r"],
         spares: &["crontab -l"],
     },
@@ -76,8 +75,7 @@ pub(super) const RULES: &[Rule] = &[
         why: "changes settings of the running kernel",
         programs: "sysctl",
         when: |call| {
-            call.has(&Grammar::default(), "wp", &["write", "load", "system"])
-                || call.args.iter().any(|arg| arg.as_str().contains('='))
+            call.has("", "w p write load system") || call.args.iter().any(|arg| arg.as_str().contains('='))
         },
         stops: &["sysctl -w a=b", "sysctl a=b"],
         spares: &["sysctl -a"],

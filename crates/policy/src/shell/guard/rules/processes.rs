@@ -2,7 +2,7 @@
 //! allowed.
 
 use super::{Rule, always};
-use crate::shell::guard::options::{Grammar, NamedCommand};
+use crate::shell::guard::options::NamedCommand;
 use crate::shell::guard::partial_word::is_marked;
 
 /// Whether a signal is SIGKILL, or may be.
@@ -71,7 +71,7 @@ pub(super) const RULES: &[Rule] = &[
         why: "ends every process of a service, a session or a user",
         programs: "systemctl loginctl",
         when: |call| {
-            let verb = call.subcommand(&Grammar { short: "HMtnops", ..Grammar::default() });
+            let verb = call.subcommand("H M t n o p s");
             verb.is_some_and(|verb| {
                 verb == "kill" || verb.starts_with("kill-") || verb.starts_with("terminate-")
             })

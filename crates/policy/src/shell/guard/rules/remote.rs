@@ -1,9 +1,9 @@
 //! Remote execution: shells on other machines, and shells for other machines.
 
 use super::{Rule, always};
-use crate::shell::guard::options::{Grammar, NamedCommand, Order};
+use crate::shell::guard::options::{Grammar, NamedCommand};
 
-const SSH: Grammar = Grammar { short: "BbcDEeFIiJLlmOopQRSWw", long: &[], order: Order::First };
+const SSH: Grammar = Grammar::leading("B b c D E e F I i J L l m O o p Q R S W w");
 
 /// `host:path`, `user@host:path`, `host::module`, `rsync://host/path`.
 fn is_remote(word: &str) -> bool {
@@ -13,9 +13,8 @@ fn is_remote(word: &str) -> bool {
 }
 
 fn runs_program(call: &NamedCommand<'_>) -> bool {
-    let grammar =
-        Grammar { short: "ecgGimopqsTwxX", long: &["exec", "sh-exec", "lua-exec"], ..Grammar::default() };
-    call.has(&grammar, "ec", &["exec", "sh-exec", "lua-exec"])
+    let grammar = "e c g G i m o p q s T w x X exec sh-exec lua-exec";
+    call.has(grammar, "e c exec sh-exec lua-exec")
 }
 
 pub(super) const RULES: &[Rule] = &[
@@ -23,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "remote",
         why: "runs a shell on another machine",
         programs: "ssh slogin autossh dbclient",
-        when: |call| !call.operands(&SSH).is_empty(),
+        when: |call| !call.operands(SSH).is_empty(),
         stops: &["ssh host", "ssh -l root host", "ssh -p 22 u@h ls"],
         spares: &["ssh -V", "ssh-keygen -lf key.pub"],
     },
@@ -40,11 +39,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "remote",
         why: "copies to or from another machine",
         programs: "scp rsync pscp rcp",
-        when: |call| {
-            call.operands(&Grammar { short: "ePioFlcJSfBMT", ..Grammar::default() })
-                .iter()
-                .any(|word| is_remote(word))
-        },
+        when: |call| call.operands("e P i o F l c J S f B M T").iter().any(|word| is_remote(word)),
         stops: &["scp x host:", "rsync -e ssh a host:b", "rsync -a h::m ."],
         spares: &["scp a b", "rsync -a a/ b/"],
     },

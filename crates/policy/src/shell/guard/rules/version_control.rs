@@ -2,11 +2,11 @@
 
 use super::Rule;
 use crate::shell::guard::git::GLOBAL;
-use crate::shell::guard::options::{Grammar, NamedCommand, parse};
+use crate::shell::guard::options::{NamedCommand, parse};
 
 /// The arguments after a git subcommand; `None` if it is another one.
 pub(super) fn after_subcommand<'c>(call: &NamedCommand<'c>, verb: &str) -> Option<NamedCommand<'c>> {
-    let (_, at) = parse(call.args, &GLOBAL);
+    let (_, at) = parse(call.args, GLOBAL);
     let (first, rest) = call.args.get(at..)?.split_first()?;
     (first.as_str() == verb).then_some(NamedCommand { args: rest, ..*call })
 }
@@ -32,8 +32,7 @@ pub(super) const RULES: &[Rule] = &[
             [("subtree", "push"), ("lfs", "push"), ("svn", "dcommit"), ("p4", "submit"), ("annex", "sync")]
                 .iter()
                 .any(|(verb, word)| {
-                    after_subcommand(call, verb)
-                        .is_some_and(|rest| rest.subcommand(&Grammar::default()) == Some(word))
+                    after_subcommand(call, verb).is_some_and(|rest| rest.subcommand("") == Some(word))
                 })
         },
         stops: &["git subtree push --prefix=d origin x", "git lfs push origin main"],
@@ -56,7 +55,7 @@ pub(super) const RULES: &[Rule] = &[
         why: "publishes to another place",
         programs: "hg bzr fossil jj darcs svn",
         when: |call| match call.name {
-            "svn" => matches!(call.subcommand(&Grammar::default()), Some("commit" | "ci" | "import")),
+            "svn" => matches!(call.subcommand(""), Some("commit" | "ci" | "import")),
             _ => call.has_arg(&["push", "send"]),
         },
         stops: &["hg push", "jj git push", "svn commit -m x"],
