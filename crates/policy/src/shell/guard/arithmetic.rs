@@ -36,9 +36,7 @@ impl Interpreter<'_> {
             }
         }
     }
-}
 
-impl Interpreter<'_> {
     /// Whether evaluating a variable runs something: its value is an expression, with further names.
     fn is_run_when_evaluated(&self, name: &str, state: &State, depth: usize) -> bool {
         let Some(Variable::Scalar(values) | Variable::Array(values)) = state.variables.get(name) else {
@@ -61,10 +59,14 @@ impl Interpreter<'_> {
         let (Variable::Scalar(values) | Variable::Array(values)) = value else { return };
         for value in values {
             if runs_when_evaluated(value) || (self.has_quoted_code && value.is_open()) {
-                self.report_not_understood("a value that would be evaluated as arithmetic", value.as_str());
+                self.report_evaluated(value.as_str());
             }
             self.judge_evaluated(value.as_str(), state);
         }
+    }
+
+    pub(super) fn report_evaluated(&mut self, value: &str) {
+        self.report_not_understood("a value that would be evaluated as arithmetic", value);
     }
 
     /// Notes a substitution that an assigned text contains: whatever evaluates it later would run it.

@@ -57,20 +57,14 @@ impl Interpreter<'_> {
                     if super::arithmetic::is_evaluated(text.as_str())
                         || (state.integers && text.known().is_none())
                     {
-                        self.report_not_understood(
-                            "a value that would be evaluated as arithmetic",
-                            text.as_str(),
-                        );
+                        self.report_evaluated(text.as_str());
                     }
                 }
                 read_variables(call, state)
             }
             "printf" if call.args.first().is_some_and(|arg| arg.as_str().starts_with("-v")) => {
                 if state.integers && call.args.iter().any(super::arithmetic::holds_code) {
-                    self.report_not_understood(
-                        "a value that would be evaluated as arithmetic",
-                        &join_words(call.args),
-                    );
+                    self.report_evaluated(&join_words(call.args));
                 }
                 assigned_by_printf(call, state)
             }
@@ -207,42 +201,36 @@ impl Interpreter<'_> {
     pub(super) fn file_tests(&mut self, words: &[PartialWord], state: &mut Rc<State>) {
         for (at, word) in words.iter().enumerate() {
             let text = word.as_str();
-            let unary =
-                text.len() == 2 && text.starts_with('-') && "abcdefghkprsuwxGLNOS".contains(&text[1..]);
-            if unary && let Some(operand) = words.get(at + 1) {
-                self.judge_path(operand.as_str(), Access::Read, state);
-            }
-            if matches!(text, "-v" | "-R")
-                && let Some(operand) = words.get(at + 1)
-            {
-                self.judge_variable_name(operand);
-            }
-            if matches!(text, "-nt" | "-ot" | "-ef") {
-                for operand in [at.checked_sub(1), at.checked_add(1)]
-                    .into_iter()
-                    .flatten()
-                    .filter_map(|at| words.get(at))
-                {
-                    self.judge_path(operand.as_str(), Access::Read, state);
-                }
-            }
-            if matches!(text, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") {
-                for operand in [at.checked_sub(1), at.checked_add(1)]
-                    .into_iter()
-                    .flatten()
-                    .filter_map(|at| words.get(at))
-                {
-                    self.judge_evaluated(operand.as_str(), state);
-                    if operand.known().is_some_and(|text| text.contains(['$', '`'])) {
-                        self.report_not_understood(
-                            "a value that would be evaluated as arithmetic",
-                            operand.as_str(),
-                        );
+            let right = words.get(at + 1);
+            let sides = || at.checked_sub(1).and_then(|at| words.get(at)).into_iter().chain(right);
+            match text {
+                "-v" | "-R" => right.into_iter().for_each(|name| self.judge_variable_name(name)),
+                "-nt" | "-ot" | "-ef" => {
+                    for operand in sides() {
+                        self.judge_path(operand.as_str(), Access::Read, state);
                     }
                 }
+                "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => {
+                    for operand in sides() {
+                        self.judge_evaluated(operand.as_str(), state);
+                        if operand.known().is_some_and(|text| text.contains(['$', '`'])) {
+                            self.report_evaluated(operand.as_str());
+                        }
+                    }
+                }
+                _ if text.strip_prefix('-').is_some_and(is_file_test) => {
+                    if let Some(operand) = right {
+                        self.judge_path(operand.as_str(), Access::Read, state);
+                    }
+                }
+                _ => {}
             }
         }
     }
+}
+
+fn is_file_test(letter: &str) -> bool {
+    letter.len() == 1 && "abcdefghkprsuwxGLNOS".contains(letter)
 }
 
 /// Builtins with an argument that names a variable, whose subscript they evaluate.

@@ -5,8 +5,9 @@
 
 use super::builtins::Language;
 use super::interpreter::{Input, Interpreter};
-use super::options::{NamedCommand, is_abbreviation};
+use super::options::NamedCommand;
 use super::partial_word::PartialWord;
+use super::programs::contains_any;
 use super::simple::Scope;
 use super::state::{State, Variable};
 use crate::intent::Access;
@@ -88,17 +89,13 @@ impl Interpreter<'_> {
         }
     }
 
+    /// `--checkpoint-action=exec=COMMAND`, in one word or in two.
     fn tar_actions(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
-        let mut args = call.args.iter().map(PartialWord::as_str);
-        while let Some(arg) = args.next() {
-            let Some(long) = arg.strip_prefix("--") else { continue };
-            let (name, glued) =
-                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-            if name.len() > "checkpoint".len() && is_abbreviation(name, "checkpoint-action") {
-                let action = glued.or_else(|| args.next()).unwrap_or_default();
-                if let Some(code) = action.strip_prefix("exec=") {
-                    self.interpret_with_sh(&PartialWord::text(code), state, &Input::Inherited);
-                }
+        for arg in call.args.iter().map(PartialWord::as_str) {
+            if let Some((option, code)) = arg.split_once("exec=")
+                && (option.is_empty() || option.starts_with("--checkpoint-"))
+            {
+                self.interpret_with_sh(&PartialWord::text(code), state, &Input::Inherited);
             }
         }
     }
@@ -119,20 +116,8 @@ impl Interpreter<'_> {
         if let Some((_, code)) = command.split_once('!') {
             self.interpret_with_sh(&PartialWord::text(code), state, &Input::Inherited);
         }
-        let foreign = [
-            "system(",
-            "lua",
-            "py",
-            "perl",
-            "ruby",
-            "tcl",
-            "execute",
-            "readfile(",
-            "writefile(",
-            "source",
-            "so ",
-        ];
-        if foreign.iter().any(|mark| command.contains(mark)) {
+        const FOREIGN: &str = "system(|lua|py|perl|ruby|tcl|execute|readfile(|writefile(|source|so ";
+        if contains_any(command, FOREIGN) {
             self.judge_code(&PartialWord::text(command), Language::Other, state);
         }
         // A first word with a slash is a search.

@@ -5,6 +5,7 @@
 use super::arithmetic::holds_code;
 use super::interpreter::{Flow, Input, Interpreter, both};
 use super::partial_word::{ANYTHING, PartialWord};
+use super::redirect::single_value;
 use super::state::{ShellDir, State, Variable, dedup_values, join};
 use crate::shell::ast::{Case, CommandKind, Ending, For, If, Loop, Script, Statement, TestItem};
 use crate::shell::word::Word;
@@ -24,13 +25,7 @@ impl Interpreter<'_> {
             CommandKind::ArithmeticFor(turn) => {
                 let header = turn.header.span.of(&self.text);
                 let endless = header.split(';').nth(1).is_some_and(|condition| condition.trim().is_empty());
-                if endless && starts_in_background(&turn.body) && !waits(&turn.body) {
-                    self.report_danger_at(
-                        "fork-bomb",
-                        "an endless loop that starts children in the background",
-                        turn.body.span,
-                    );
-                }
+                self.judge_endless(endless, &turn.body);
                 self.arithmetic(&turn.header, &mut state);
                 self.iterate_to_fixpoint(state, |interpreter, state| {
                     interpreter.script(&turn.body, state, input)
@@ -89,13 +84,7 @@ impl Interpreter<'_> {
 
     fn loop_command(&mut self, turn: &Loop, state: Rc<State>, input: &Input) -> Flow {
         let endless = matches!(turn.condition.statements.as_slice(), [only] if is_endless(only));
-        if endless && starts_in_background(&turn.body) && !waits(&turn.body) {
-            self.report_danger_at(
-                "fork-bomb",
-                "an endless loop that starts children in the background",
-                turn.body.span,
-            );
-        }
+        self.judge_endless(endless, &turn.body);
         self.iterate_to_fixpoint(state, |interpreter, state| {
             interpreter.conditional += 1;
             let asked = interpreter.script(&turn.condition, state.clone(), input);
@@ -103,6 +92,13 @@ impl Interpreter<'_> {
             let start = both(asked.ok, asked.fail).unwrap_or(state);
             interpreter.script(&turn.body, start, input)
         })
+    }
+
+    fn judge_endless(&mut self, endless: bool, body: &Script) {
+        if endless && starts_in_background(body) && !waits(body) {
+            let words = body.span.of(&self.text).to_owned();
+            self.report_danger("fork-bomb", "an endless loop that starts children in the background", &words);
+        }
     }
 
     fn for_command(&mut self, turn: &For, mut state: Rc<State>, input: &Input) -> Flow {
@@ -161,7 +157,7 @@ impl Interpreter<'_> {
         let mut wide = Rc::unwrap_or_clone(second);
         for (name, value) in Rc::make_mut(&mut wide.variables) {
             if first.variables.get(name) != Some(value) {
-                *value = Variable::Scalar(vec![PartialWord::gap(ANYTHING)]);
+                *value = Variable::unknown();
             }
         }
         if wide.cwd != first.cwd {
@@ -198,8 +194,7 @@ impl Interpreter<'_> {
             match item {
                 TestItem::Operator(operator, _) => words.push(PartialWord::text(operator.as_str())),
                 TestItem::Operand(word) => {
-                    let mut values = self.expand_scalar(word, state);
-                    words.push(if values.len() == 1 { values.remove(0) } else { PartialWord::gap(ANYTHING) });
+                    words.push(single_value(self.expand_scalar(word, state)));
                 }
             }
         }

@@ -97,8 +97,8 @@ impl Interpreter<'_> {
                 self.allowed.push(span);
             }
         }
-        if let Some(pattern) = self.guard.custom_denied(&normal).map(str::to_owned) {
-            self.report_custom(&pattern, &normal);
+        if let Some(pattern) = self.guard.custom_denied(&normal) {
+            self.report(Finding::custom(pattern, &normal));
         }
     }
 
@@ -214,13 +214,10 @@ impl Interpreter<'_> {
             return;
         }
         let plain = Remedy::Rewrite("write out what is to be run".to_owned());
-        self.report(Finding {
-            kind: if denied { Kind::NotUnderstood } else { Kind::PathOutside },
-            rule: rule.to_owned(),
-            why: format!("{what} is only known when it runs"),
-            words: super::partial_word::render_marks(words),
-            remedy: if denied { plain } else { Remedy::Cage },
-        });
+        let (kind, remedy) =
+            if denied { (Kind::NotUnderstood, plain) } else { (Kind::PathOutside, Remedy::Cage) };
+        let why = format!("{what} is only known when it runs");
+        self.report(Finding::new(kind, rule, why, render_marks(words), remedy));
     }
 
     /// Reports something dangerous. No pattern is proposed: the words are a part of a command, or
@@ -230,13 +227,7 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn report_danger_with(&mut self, rule: &str, why: &str, words: &str, remedy: Remedy) {
-        self.report(Finding {
-            kind: Kind::Danger,
-            rule: rule.to_owned(),
-            why: why.to_owned(),
-            words: render_marks(words),
-            remedy,
-        });
+        self.report(Finding::new(Kind::Danger, rule, why, render_marks(words), remedy));
     }
 
     /// The pattern that allows exactly this simple command in this directory; none if the words do
@@ -263,22 +254,6 @@ impl Interpreter<'_> {
         // Outside brackets these two need no escape.
         let escaped = regex::escape(&placed).replace("\\&", "&").replace("\\-", "-");
         Remedy::AllowPattern(format!("^{escaped}$"))
-    }
-
-    /// Reports something dangerous at a location in the text.
-    pub(super) fn report_danger_at(&mut self, rule: &str, why: &str, span: Span) {
-        let words = span.of(&self.text).to_owned();
-        self.report_danger(rule, why, &words);
-    }
-
-    fn report_custom(&mut self, pattern: &str, words: &str) {
-        self.report(Finding {
-            kind: Kind::Danger,
-            rule: format!("custom_deny_patterns:{pattern}"),
-            why: "a pattern of the configuration matches".to_owned(),
-            words: words.to_owned(),
-            remedy: Remedy::DropDeny(pattern.to_owned()),
-        });
     }
 }
 

@@ -5,7 +5,7 @@
 use super::interpreter::{Flow, Input, Interpreter};
 use super::options::NamedCommand;
 use super::partial_word::{ANYTHING, DOWNLOADED, INSIDE, NAME, PartialWord, is_marked};
-use super::programs::has_word;
+use super::programs::{contains_any, has_word};
 use super::redirect::content_of;
 use super::state::{Content, State};
 use crate::intent::FileKind;
@@ -34,8 +34,8 @@ impl Interpreter<'_> {
         let mut next = state.clone();
         match call.name {
             "mkdir" => self.record_mkdir(call, &mut next),
-            "git" if call.has_arg(&["clone", "init"]) => self.record_clone(call, &mut next),
-            "cargo" if call.has_arg(&["new", "init"]) => self.record_mkdir(call, &mut next),
+            "git" if call.has_arg("clone init") => self.record_clone(call, &mut next),
+            "cargo" if call.has_arg("new init") => self.record_mkdir(call, &mut next),
             "ln" => self.record_links(call, &mut next),
             "cp" | "mv" | "install" => self.record_copy(call, &mut next),
             "mkfifo" => {
@@ -58,7 +58,7 @@ impl Interpreter<'_> {
             _ => {}
         }
         if has_word(REMOVERS, call.name)
-            || (call.name == "git" && call.has_arg(&["checkout", "clean", "mv", "rm", "switch", "restore"]))
+            || (call.name == "git" && call.has_arg("checkout clean mv rm switch restore"))
         {
             let next = Rc::make_mut(&mut next);
             next.dirs_may_be_gone = true;
@@ -101,7 +101,7 @@ impl Interpreter<'_> {
             },
             "mktemp" => PartialWord::gap(INSIDE),
             "find" | "fd" | "fdfind" | "ls" => PartialWord::gap(INSIDE),
-            "git" if call.has_arg(&["--show-toplevel"]) => self.repository_root(state),
+            "git" if call.has_arg("--show-toplevel") => self.repository_root(state),
             "git" => git_prints(call),
             "rg" | "grep" if call.has("", "l files files-with-matches") => PartialWord::gap(INSIDE),
             "stat" if call.has("", "c format") => PartialWord::gap(NAME),
@@ -373,20 +373,15 @@ fn decode_escapes(text: &str) -> Option<String> {
 
 fn git_prints(call: &NamedCommand<'_>) -> PartialWord {
     let verb = call.subcommand("C c");
-    let about_paths = call.args.iter().any(|arg| {
-        let arg = arg.as_str();
-        arg.contains("toplevel")
-            || arg.contains("-dir")
-            || arg.contains("-path")
-            || arg.contains("cdup")
-            || arg.contains("prefix")
-    });
+    let is_about_paths = |arg: &PartialWord| contains_any(arg.as_str(), "toplevel|-dir|-path|cdup|prefix");
     match verb {
-        Some("rev-parse" | "rev-list" | "hash-object" | "merge-base" | "write-tree") if !about_paths => {
+        Some("rev-parse" | "rev-list" | "hash-object" | "merge-base" | "write-tree")
+            if !call.args.iter().any(is_about_paths) =>
+        {
             PartialWord::gap(NAME)
         }
         Some("ls-files" | "branch" | "describe" | "ls-tree") => PartialWord::gap(INSIDE),
-        Some("diff" | "show" | "diff-tree" | "status") if call.has_arg(&["--name-only"]) => {
+        Some("diff" | "show" | "diff-tree" | "status") if call.has_arg("--name-only") => {
             PartialWord::gap(INSIDE)
         }
         _ => PartialWord::gap(ANYTHING),

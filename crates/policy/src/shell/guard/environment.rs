@@ -13,8 +13,6 @@ use std::rc::Rc;
 /// Families of variables that load code into a program or run it, and their harmless members.
 const FAMILIES: &[(&str, &str)] = &[
     ("LD_", "LD_LIBRARY_PATH LD_BIND_NOW LD_RUN_PATH"),
-    ("DYLD_", ""),
-    ("BASH", ""),
     (
         "GIT_",
         "GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE \
@@ -30,71 +28,32 @@ const FAMILIES: &[(&str, &str)] = &[
     ),
     ("PERL", "PERL5LIB PERL_MM_USE_DEFAULT PERL_UNICODE"),
     ("RUBY", "RUBYLIB RUBY_VERSION"),
-    ("ZDOTDIR", ""),
-    ("VIMINIT", ""),
-    ("EXINIT", ""),
-    ("MYVIMRC", ""),
-    ("PSQLRC", ""),
-    ("MANOPT", ""),
-    ("LESSKEY", ""),
-    ("RIPGREP_CONFIG_PATH", ""),
-    ("WGETRC", ""),
-    ("CURL_HOME", ""),
-    ("INPUTRC", ""),
-    ("MAKEFILES", ""),
-    ("SHELLOPTS", ""),
-    ("JULIA_LOAD_PATH", ""),
-    ("npm_config_script_shell", ""),
-    ("npm_config_node_options", ""),
-    ("NPM_CONFIG_SCRIPT_SHELL", ""),
 ];
+/// Families, and single variables, without harmless members.
+const RISKY: &str = "DYLD_ BASH ZDOTDIR VIMINIT EXINIT MYVIMRC PSQLRC MANOPT LESSKEY RIPGREP_CONFIG_PATH WGETRC CURL_HOME \
+    INPUTRC MAKEFILES SHELLOPTS JULIA_LOAD_PATH npm_config_script_shell npm_config_node_options \
+    NPM_CONFIG_SCRIPT_SHELL";
 /// Variables that are commands, besides the ends of names below.
 const COMMANDS: &str = "PAGER EDITOR VISUAL BROWSER LESSOPEN LESSCLOSE FCEDIT CC CXX CPP FC LD AR AS NVCC RUSTC SHELL \
     MANROFFOPT SUDO_ASKPASS";
 /// Ends of names of variables that are commands.
-const COMMAND_ENDS: &[&str] = &[
-    "_COMMAND",
-    "_EDITOR",
-    "PAGER",
-    "_WRAPPER",
-    "_RUNNER",
-    "_LINKER",
-    "_ASKPASS",
-    "_BROWSER",
-    "_EXTERNAL_DIFF",
-    "_SHELL",
-    "_RUSTC",
-    "_PROGRAM",
-    "_HOOK",
-];
+const COMMAND_ENDS: &str = "_COMMAND _EDITOR PAGER _WRAPPER _RUNNER _LINKER _ASKPASS _BROWSER _EXTERNAL_DIFF _SHELL \
+    _RUSTC _PROGRAM _HOOK";
 /// Texts that a shell expands before it prints them.
 const EXPANDED: &str = "PS0 PS1 PS2 PS3 PS4 MAIL MAILPATH";
 /// Options of interpreters, which may be code.
 const OPTIONS: &str =
     "PERL5OPT PERL5DB RUBYOPT NODE_OPTIONS JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS _JAVA_OPTIONS MAVEN_OPTS";
 /// Options of programs in a variable, and those that are harmless.
-const PROGRAM_OPTIONS: &[(&str, &[&str])] = &[
-    (
-        "TAR_OPTIONS",
-        &[
-            "--exclude=",
-            "--owner",
-            "--group",
-            "--numeric-owner",
-            "--no-same",
-            "--sort=",
-            "--mtime=",
-            "-v",
-            "-p",
-        ],
-    ),
-    ("MAKEFLAGS", &["-j", "-s", "-k", "-w", "--no-print-directory", "--silent", "--jobs", "-O"]),
-    ("GNUMAKEFLAGS", &["-j", "-s", "-k", "-w", "--no-print-directory", "--silent", "--jobs"]),
-    ("LESS", &["-R", "-F", "-X", "-S", "-i", "-M", "-K", "-r", "-N", "-Q"]),
-    ("GREP_OPTIONS", &["--color", "--exclude", "--include"]),
-    ("RSYNC_RSH", &["ssh"]),
-    ("GIT_SSH", &["ssh"]),
-    ("GIT_SSH_COMMAND", &["ssh", "-o", "-i", "-p", "-4", "-6", "-v"]),
+const PROGRAM_OPTIONS: &[(&str, &str)] = &[
+    ("TAR_OPTIONS", "--exclude= --owner --group --numeric-owner --no-same --sort= --mtime= -v -p"),
+    ("MAKEFLAGS", "-j -s -k -w --no-print-directory --silent --jobs -O"),
+    ("GNUMAKEFLAGS", "-j -s -k -w --no-print-directory --silent --jobs"),
+    ("LESS", "-R -F -X -S -i -M -K -r -N -Q"),
+    ("GREP_OPTIONS", "--color --exclude --include"),
+    ("RSYNC_RSH", "ssh"),
+    ("GIT_SSH", "ssh"),
+    ("GIT_SSH_COMMAND", "ssh -o -i -p -4 -6 -v"),
 ];
 /// Lists of directories to search for programs, modules or pages.
 const LISTS: &str = "PATH MANPATH INFOPATH XDG_DATA_DIRS IFS LS_COLORS";
@@ -122,7 +81,7 @@ impl Interpreter<'_> {
                 !word.starts_with('-')
                     && name.starts_with("MAKE")
                     && word.bytes().all(|b| b.is_ascii_alphabetic())
-                    || harmless.iter().any(|option| word.starts_with(option))
+                    || harmless.split_whitespace().any(|option| word.starts_with(option))
             };
             let ssh = name.starts_with("GIT_SSH") || name == "RSYNC_RSH";
             let mut words_given = text.split_whitespace();
@@ -138,7 +97,7 @@ impl Interpreter<'_> {
         } else if name == "ENV" && text.contains('/') || name == "DIFF" && text.contains('/') {
             self.report_danger("preload", "puts code into a program before its own", &words);
         } else if has_word(COMMANDS, name)
-            || COMMAND_ENDS.iter().any(|end| name.ends_with(end)) && is_upper(name)
+            || COMMAND_ENDS.split_whitespace().any(|end| name.ends_with(end)) && is_upper(name)
         {
             self.interpret_with_sh(value, state, &Input::Inherited);
         } else if has_word(EXPANDED, name) {
@@ -199,7 +158,7 @@ fn is_of_risky_family(name: &str, value: &str) -> bool {
     if matches!(name, "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM") {
         return value != "/dev/null";
     }
-    let harmless =
-        FAMILIES.iter().find(|(family, _)| name.starts_with(family)).map(|(_, harmless)| *harmless);
-    harmless.is_some_and(|harmless| !has_word(harmless, name) && !name.starts_with("BASHPID"))
+    let is_risky = RISKY.split_whitespace().any(|family| name.starts_with(family));
+    let family = FAMILIES.iter().find(|(family, _)| name.starts_with(family));
+    is_risky && !name.starts_with("BASHPID") || family.is_some_and(|(_, harmless)| !has_word(harmless, name))
 }

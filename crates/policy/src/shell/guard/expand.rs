@@ -41,6 +41,15 @@ impl Builder {
         self.append(text);
     }
 
+    /// Adds a value, which is split where it is not quoted.
+    fn push(&mut self, value: &PartialWord, is_bare: bool, separators: &str) {
+        if is_bare {
+            self.push_split(value.as_str(), separators);
+        } else {
+            self.push_quoted(value.as_str());
+        }
+    }
+
     fn push_split(&mut self, text: &str, separators: &str) {
         if self.current.len() + text.len() > MAX_VALUE_LEN {
             return self.push_quoted(text);
@@ -149,33 +158,21 @@ impl Interpreter<'_> {
                     let bare = piece.quoting == Quoting::Bare && is_computed(&piece.kind);
                     match self.expand_piece(piece, state) {
                         Values::One(values) if values.len() == 1 => {
-                            let value = values[0].as_str();
-                            for builder in &mut builders {
-                                if bare {
-                                    builder.push_split(value, &separators);
-                                } else {
-                                    builder.push_quoted(value);
-                                }
-                            }
+                            builders.iter_mut().for_each(|b| b.push(&values[0], bare, &separators));
                         }
                         Values::One(mut values) => {
                             if builders.len() * values.len() > MAX_WORD_LISTS {
                                 values = vec![PartialWord::gap(ANYTHING)];
                             }
-                            builders = builders
+                            let longer = |builder: &Builder, value: &PartialWord| {
+                                let mut next = builder.clone();
+                                next.push(value, bare, &separators);
+                                next
+                            };
+                            let all = builders
                                 .iter()
-                                .flat_map(|builder| {
-                                    values.iter().map(|value| {
-                                        let mut next = builder.clone();
-                                        if bare {
-                                            next.push_split(value.as_str(), &separators);
-                                        } else {
-                                            next.push_quoted(value.as_str());
-                                        }
-                                        next
-                                    })
-                                })
-                                .collect();
+                                .flat_map(|b| values.iter().map(move |value| longer(b, value)));
+                            builders = all.collect();
                         }
                         Values::List(list) => {
                             for builder in &mut builders {
@@ -183,11 +180,7 @@ impl Interpreter<'_> {
                                     if at > 0 {
                                         builder.close();
                                     }
-                                    if bare {
-                                        builder.push_split(value.as_str(), &separators);
-                                    } else {
-                                        builder.push_quoted(value.as_str());
-                                    }
+                                    builder.push(value, bare, &separators);
                                 }
                             }
                         }

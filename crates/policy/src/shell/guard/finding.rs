@@ -58,6 +58,23 @@ pub struct Finding {
 }
 
 impl Finding {
+    pub(super) fn new(
+        kind: Kind,
+        rule: impl Into<String>,
+        why: impl Into<String>,
+        words: impl Into<String>,
+        remedy: Remedy,
+    ) -> Self {
+        Self { kind, rule: rule.into(), why: why.into(), words: words.into(), remedy }
+    }
+
+    /// A pattern of the operator that matches these words.
+    pub(super) fn custom(pattern: &str, words: &str) -> Self {
+        let (rule, remedy) =
+            (format!("custom_deny_patterns:{pattern}"), Remedy::DropDeny(pattern.to_owned()));
+        Self::new(Kind::Danger, rule, "a pattern of the configuration matches", words, remedy)
+    }
+
     /// The path rule that would allow exactly this path: as requested, and as resolved.
     pub(super) fn path_remedy(asked: &CleanPath, landed: &CleanPath, access: Access) -> Remedy {
         if [asked, landed].iter().any(|path| holds_credentials(path.as_path())) {

@@ -119,15 +119,14 @@ impl Guard {
             return Judgement { commands: Vec::new(), finding: None, others: Vec::new() };
         }
         let mut interpreter = Interpreter::new(self, context, text);
-        match self.interpret(text, context, &mut interpreter) {
-            Ok(()) => {}
-            Err(fault) => interpreter.report(refused_text(&fault, text)),
+        if let Err(fault) = self.interpret(text, context, &mut interpreter) {
+            interpreter.report(refused_text(&fault, text));
         }
         interpreter.finish();
         if self.denies {
             let rest = mask_spans(text, &interpreter.allowed);
             for pattern in self.custom_deny.iter().filter(|pattern| pattern.is_match(&rest)) {
-                interpreter.report(custom_finding(pattern.as_str(), text));
+                interpreter.report(Finding::custom(pattern.as_str(), text));
             }
             if self.mode == Mode::Strict
                 && let Some(pattern) = deny_patterns::matching(&rest)
@@ -226,35 +225,15 @@ fn mask_spans<'t>(text: &'t str, allowed: &[Span]) -> Cow<'t, str> {
 
 fn refused_text(fault: &NotUnderstood, text: &str) -> Finding {
     let (line, column) = fault.position(text);
-    Finding {
-        kind: Kind::NotUnderstood,
-        rule: "not-understood".to_owned(),
-        why: format!("line {line}, column {column}: {}", fault.what),
-        words: fault.span.of(text).to_owned(),
-        remedy: Remedy::Rewrite("write it in plainer shell".to_owned()),
-    }
-}
-
-fn custom_finding(pattern: &str, text: &str) -> Finding {
-    Finding {
-        kind: Kind::Danger,
-        rule: format!("custom_deny_patterns:{pattern}"),
-        why: "a pattern of the configuration matches".to_owned(),
-        words: text.to_owned(),
-        remedy: Remedy::DropDeny(pattern.to_owned()),
-    }
+    let why = format!("line {line}, column {column}: {}", fault.what);
+    let remedy = Remedy::Rewrite("write it in plainer shell".to_owned());
+    Finding::new(Kind::NotUnderstood, "not-understood", why, fault.span.of(text), remedy)
 }
 
 fn documented_finding(pattern: &str, text: &str, remedy: Remedy) -> Finding {
-    let words = Regex::new(pattern).ok().and_then(|pattern| {
-        let lower = text.to_lowercase();
-        pattern.find(&lower).map(|found| found.as_str().to_owned())
-    });
-    Finding {
-        kind: Kind::Danger,
-        rule: format!("deny_patterns:{pattern}"),
-        why: "a documented pattern matches the text".to_owned(),
-        words: words.unwrap_or_else(|| text.to_owned()),
-        remedy,
-    }
+    let lower = text.to_lowercase();
+    let compiled = Regex::new(pattern).ok();
+    let words = compiled.and_then(|pattern| pattern.find(&lower)).map_or(text, |found| found.as_str());
+    let rule = format!("deny_patterns:{pattern}");
+    Finding::new(Kind::Danger, rule, "a documented pattern matches the text", words, remedy)
 }

@@ -8,6 +8,7 @@ use super::builtins::Language;
 use super::finding::Kind;
 use super::interpreter::{Input, Interpreter};
 use super::partial_word::{PartialWord, is_marked};
+use super::programs::{contains_any, has_word};
 use super::state::State;
 use crate::intent::Access;
 use crate::path::CleanPath;
@@ -16,45 +17,10 @@ use std::path::Path;
 use std::rc::Rc;
 
 /// Calls that pass text to a shell, or start a program.
-const SHELLS_OUT: &[&str] = &[
-    "os.system",
-    "subprocess",
-    "popen",
-    "Popen",
-    "commands.get",
-    "pty.spawn",
-    "os.exec",
-    "os.spawn",
-    "posix_spawn",
-    "system(",
-    "system ",
-    "exec(",
-    "exec ",
-    "execSync",
-    "execFile",
-    "spawn",
-    "child_process",
-    "shell_exec",
-    "passthru",
-    "proc_open",
-    "os.execute",
-    "io.popen",
-    "Kernel.",
-    "%x",
-    "qx",
-    "`",
-    "Open3",
-    "IO.popen",
-    "Runtime",
-    "do shell script",
-    "shell-command",
-    "call-process",
-    "Deno.run",
-    "Deno.Command",
-    "Bun.spawn",
-    "Process.",
-    ".execute(",
-];
+const SHELLS_OUT: &str = "os.system|subprocess|popen|Popen|commands.get|pty.spawn|os.exec|os.spawn|posix_spawn|system(|\
+    system |exec(|exec |execSync|execFile|spawn|child_process|shell_exec|passthru|proc_open|os.execute|io.popen|\
+    Kernel.|%x|qx|`|Open3|IO.popen|Runtime|do shell script|shell-command|call-process|Deno.run|Deno.Command|\
+    Bun.spawn|Process.|.execute(";
 /// Quotes of perl and ruby.
 const QUOTES: &[(&str, &str)] = &[
     ("qx(", ")"),
@@ -67,31 +33,41 @@ const QUOTES: &[(&str, &str)] = &[
     ("%x{", "}"),
     ("%q(", ")"),
 ];
-/// Calls that delete whole trees.
-const DELETES: &[&str] = &[
-    "rmtree",
-    "rm_rf",
-    "rm_r(",
-    "rm_r ",
-    "remove_tree",
-    "remove_dir_all",
-    "removedirs",
-    "rimraf",
-    "fs.rm(",
-    "deleteDirectory",
-    "delete-directory",
-    "RemoveAll",
-    "unlink -r",
-    "unlink <",
-    "unlink glob",
+/// Code that a rule refuses: it contains a sign of every group.
+const REFUSED: &[(&str, &str, &[&str])] = &[
+    (
+        "inline-deletion",
+        "this code deletes a whole tree",
+        &["rmtree|rm_rf|rm_r(|rm_r |remove_tree|remove_dir_all|removedirs|rimraf|fs.rm(|deleteDirectory|\
+           delete-directory|RemoveAll|unlink -r|unlink <|unlink glob"],
+    ),
+    (
+        "inline-deletion",
+        "this code deletes a whole tree",
+        &["recursive", "rmSync|rmdirSync|rmdir(|rm(|Deno.remove"],
+    ),
+    (
+        "inline-deletion",
+        "this code deletes every file of a list",
+        &["os.remove|os.unlink|unlink(|unlinkSync|.unlink", "for |while|forEach|map|walk(|each"],
+    ),
+    ("remote-shell", "this code opens a connection of its own", &["/inet/tcp|/inet/udp"]),
+    (
+        "inline-privilege",
+        "this code changes owners or identities",
+        &["setuid(|setgid(|os.chown|seteuid(|chown(|os.chroot|chroot("],
+    ),
+    ("fork-bomb", "this code starts processes in a loop", &["fork", "while|for |loop|until"]),
+    ("forced-kill", "this code ends processes by force", &["kill", "SIGKILL|,9)|, 9)|kill 9|KILL"]),
+    (
+        "inline-download",
+        "this code runs what it fetches or decodes",
+        &["exec(|eval(", "urlopen|requests.|http|b64decode|atob(|fetch(|decode("],
+    ),
 ];
-/// Calls that change owners or identities.
-const CHANGES: &[&str] = &["setuid(", "setgid(", "os.chown", "seteuid(", "chown(", "os.chroot", "chroot("];
 /// Top-level directories: a string that begins with one is a path in any language.
-const TOPS: &[&str] = &[
-    "etc", "home", "root", "var", "usr", "proc", "sys", "dev", "tmp", "opt", "srv", "mnt", "boot", "run",
-    "media", "bin", "sbin", "lib", "lib64", "Users", "snap",
-];
+const TOPS: &str =
+    "etc home root var usr proc sys dev tmp opt srv mnt boot run media bin sbin lib lib64 Users snap";
 
 /// Longer strings are text, not commands.
 const MAX_STRING_LEN: usize = 4096;
@@ -105,56 +81,15 @@ impl Interpreter<'_> {
         if code.is_open() && language == Language::Other {
             return self.report_computed("unknown-code", "this code", text);
         }
-        if DELETES.iter().any(|call| text.contains(call))
-            || (text.contains("recursive")
-                && ["rmSync", "rmdirSync", "rmdir(", "rm(", "Deno.remove"]
-                    .iter()
-                    .any(|call| text.contains(call)))
+        for (rule, why, groups) in REFUSED {
+            if groups.iter().all(|signs| contains_any(text, signs)) {
+                self.report_danger(rule, why, text);
+            }
+        }
+        if contains_any(&text.to_ascii_lowercase(), "socket|fsockopen|net.connect|tcpstream")
+            && contains_any(text, "dup2|pty.spawn|/bin/sh|/bin/bash|exec(|exec \"|spawn(")
         {
-            self.report_danger("inline-deletion", "this code deletes a whole tree", text);
-        }
-        let removes = ["os.remove", "os.unlink", "unlink(", "unlinkSync", ".unlink"]
-            .iter()
-            .any(|call| text.contains(call));
-        let loops =
-            ["for ", "while", "forEach", "map", "walk(", "each"].iter().any(|word| text.contains(word));
-        if removes && loops {
-            self.report_danger("inline-deletion", "this code deletes every file of a list", text);
-        }
-        if text.contains("/inet/tcp") || text.contains("/inet/udp") {
-            self.report_danger("remote-shell", "this code opens a connection of its own", text);
-        }
-        if CHANGES.iter().any(|call| text.contains(call)) {
-            self.report_danger("inline-privilege", "this code changes owners or identities", text);
-        }
-        if text.contains("fork") && ["while", "for ", "loop", "until"].iter().any(|word| text.contains(word))
-        {
-            self.report_danger("fork-bomb", "this code starts processes in a loop", text);
-        }
-        if text.contains("kill")
-            && (text.contains("SIGKILL")
-                || text.contains(",9)")
-                || text.contains(", 9)")
-                || text.contains("kill 9")
-                || text.contains("KILL"))
-        {
-            self.report_danger("forced-kill", "this code ends processes by force", text);
-        }
-        let lower = text.to_ascii_lowercase();
-        let connects =
-            ["socket", "fsockopen", "net.connect", "tcpstream"].iter().any(|call| lower.contains(call));
-        let shell = ["dup2", "pty.spawn", "/bin/sh", "/bin/bash", "exec(", "exec \"", "spawn("]
-            .iter()
-            .any(|sign| text.contains(sign));
-        if connects && shell {
             self.report_danger("remote-shell", "this code ties a shell to a connection", text);
-        }
-        if ["exec(", "eval("].iter().any(|call| text.contains(call))
-            && ["urlopen", "requests.", "http", "b64decode", "atob(", "fetch(", "decode("]
-                .iter()
-                .any(|from| text.contains(from))
-        {
-            self.report_danger("inline-download", "this code runs what it fetches or decodes", text);
         }
         let literals = literals(text);
         let strings: Vec<String> = literals.iter().map(|literal| literal.text.clone()).collect();
@@ -168,15 +103,14 @@ impl Interpreter<'_> {
             }
         }
         // Code in a string of code: `exec("…")`, `eval("…")`.
-        if language == Language::Other
-            && ["exec(", "eval(", "eval ", "compile("].iter().any(|call| text.contains(call))
-        {
+        if language == Language::Other && contains_any(text, "exec(|eval(|eval |compile(") {
             for literal in literals.iter().filter(|literal| literal.text.contains(['"', '\''])) {
                 self.judge_code(&PartialWord::text(literal.text.as_str()), language, state);
             }
         }
-        let calls = if language == Language::Awk { &["system("][..] } else { SHELLS_OUT };
-        if calls.iter().any(|call| text.contains(call)) {
+        let calls = if language == Language::Awk { "system(" } else { SHELLS_OUT };
+        let runs = contains_any(text, calls);
+        if runs {
             for string in strings.iter().chain(&join_rows(&literals)) {
                 self.judge_string(string, state);
             }
@@ -193,22 +127,17 @@ impl Interpreter<'_> {
         }
         match language {
             // A string is a file only where something is opened by name.
-            Language::Awk
-                if ["getline", ">", "ARG", "@", "close("].iter().any(|sign| text.contains(sign)) =>
-            {
+            Language::Awk if contains_any(text, "getline|>|ARG|@|close(") => {
                 strings.iter().for_each(|string| self.judge_paths_in_code(string, true, state));
             }
             Language::Awk => {}
             _ => {
                 // Text within a longer string is a path only where a shell may run that string.
-                let runs = calls.iter().any(|call| text.contains(call))
-                    || QUOTES.iter().any(|(open, _)| text.contains(open));
+                let runs = runs || QUOTES.iter().any(|(open, _)| text.contains(open));
                 self.judge_paths_in_code(text, runs, state);
             }
         }
-        let lists_dirs = ["listdir", "scandir", "walk(", "chdir", "readdir", "glob(", "opendir"]
-            .iter()
-            .any(|call| text.contains(call));
+        let lists_dirs = contains_any(text, "listdir|scandir|walk(|chdir|readdir|glob(|opendir");
         if lists_dirs && language != Language::Awk {
             for string in strings.iter().filter(|string| matches!(string.as_str(), "/" | ".." | "~")) {
                 let path = if string == "~" { "/~" } else { string };
@@ -257,23 +186,15 @@ impl Interpreter<'_> {
             let end = tail.find(|c| !is_part(c)).unwrap_or(tail.len());
             let run = &tail[..end];
             let clean = run.starts_with('/').then(|| CleanPath::absolute(Path::new(run))).flatten();
-            let top = clean.as_ref().is_some_and(|path| {
-                let first = path
-                    .as_path()
-                    .components()
-                    .nth(1)
-                    .map(|name| name.as_os_str().to_string_lossy().into_owned());
-                first.is_some_and(|first| TOPS.contains(&first.as_str()))
-            });
+            let first = clean.as_ref().and_then(|path| path.as_path().components().nth(1));
+            let top =
+                first.and_then(|name| name.as_os_str().to_str()).is_some_and(|name| has_word(TOPS, name));
             let climbs = run.split('/').any(|part| part == "..") && run.contains('/');
-            let home = run.starts_with("~/");
             let begins = anywhere || !before.is_whitespace();
             if begins && ((top && before != ':') || climbs) {
                 self.judge_path(run, Access::Read, state);
-            } else if begins && home {
-                let homes = self.lookup("HOME", state);
-                let home = homes.first().map_or("", PartialWord::as_str);
-                self.judge_path(&format!("{home}{}", &run[1..]), Access::Read, state);
+            } else if begins && run.starts_with("~/") {
+                self.judge_path(&self.expand_home(run, state), Access::Read, state);
             }
             before = run.chars().next_back().unwrap_or(' ');
             rest = &tail[end..];

@@ -7,7 +7,7 @@
 use super::context::GuardContext;
 use super::finding::{Finding, Kind, Remedy};
 use super::guard::{Guard, ParsedCommand};
-use super::partial_word::{ANYTHING, CLASS, DOWNLOADED, ONE, PartialWord, STAR};
+use super::partial_word::{ANYTHING, CLASS, DOWNLOADED, ONE, PartialWord, STAR, render_marks};
 use super::state::{Function, State, join};
 use crate::path::CleanPath;
 use crate::shell::ast::{Command, CommandKind, Connector, Ending, Pipeline, Script, Statement};
@@ -177,14 +177,9 @@ impl<'a> Interpreter<'a> {
 
     /// Reports something that cannot be followed.
     pub(super) fn report_not_understood(&mut self, what: &str, words: &str) {
-        let words = super::partial_word::render_marks(words);
-        self.report(Finding {
-            kind: Kind::NotUnderstood,
-            rule: "not-understood".to_owned(),
-            why: format!("the guard cannot tell what this runs: {what}"),
-            remedy: Remedy::Rewrite("write the command out, so that its text says what it does".to_owned()),
-            words,
-        });
+        let why = format!("the guard cannot tell what this runs: {what}");
+        let remedy = Remedy::Rewrite("write the command out, so that its text says what it does".to_owned());
+        self.report(Finding::new(Kind::NotUnderstood, "not-understood", why, render_marks(words), remedy));
     }
 
     /// Counts a command or path; `false` beyond the limit.
@@ -274,10 +269,8 @@ impl<'a> Interpreter<'a> {
     pub(super) fn script(&mut self, script: &Script, state: Rc<State>, input: &Input) -> Flow {
         self.depth += 1;
         let flow = if self.depth > MAX_NESTING {
-            self.report_not_understood(
-                "the line is nested too deep",
-                script.span.of(&self.text).to_owned().as_str(),
-            );
+            let words = script.span.of(&self.text).to_owned();
+            self.report_not_understood("the line is nested too deep", &words);
             Flow::either(state)
         } else {
             let mut flow = Flow::ok(state);
@@ -307,29 +300,9 @@ impl<'a> Interpreter<'a> {
         flow.output
     }
 
-    pub(super) fn absorb(&mut self, outer: &mut Rc<State>, inner: &Flow) {
-        for state in [&inner.ok, &inner.fail].into_iter().flatten() {
-            if Rc::ptr_eq(outer, state) {
-                continue;
-            }
-            if state.files != outer.files
-                || state.links != outer.links
-                || state.made != outer.made
-                || state.dirs_may_be_gone != outer.dirs_may_be_gone
-                || state.moved != outer.moved
-                || state.relocated != outer.relocated
-            {
-                let outer = Rc::make_mut(outer);
-                let files = state.files.iter().map(|(path, content)| (path.clone(), content.clone()));
-                Rc::make_mut(&mut outer.files).extend(files);
-                Rc::make_mut(&mut outer.links)
-                    .extend(state.links.iter().map(|(at, to)| (at.clone(), to.clone())));
-                Rc::make_mut(&mut outer.made).extend(state.made.iter().cloned());
-                outer.dirs_may_be_gone |= state.dirs_may_be_gone;
-                outer.moved |= state.moved;
-                Rc::make_mut(&mut outer.relocated).extend(state.relocated.iter().cloned());
-            }
-        }
+    /// Adds what a subshell or another process did to files.
+    pub(super) fn absorb(&self, outer: &mut Rc<State>, inner: &Flow) {
+        [&inner.ok, &inner.fail].into_iter().flatten().for_each(|state| outer.absorb(state));
     }
 
     fn statement(&mut self, statement: &Statement, mut state: Rc<State>, input: &Input) -> Flow {

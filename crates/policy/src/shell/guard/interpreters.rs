@@ -17,52 +17,45 @@ use std::rc::Rc;
 /// Shells with a supported grammar.
 pub(super) const SHELLS: &str = "sh bash zsh dash ksh ksh93 mksh ash yash rbash fish csh tcsh pwsh hush";
 
-/// An interpreter of another language: its names, the options with code, and the options with other
-/// values.
+/// An interpreter of another language: its names, the letters and names of options with code, and the
+/// letters of options with another value.
 struct InterpreterSpec {
-    names: &'static [&'static str],
+    names: &'static str,
     code: &'static str,
-    code_long: &'static [&'static str],
+    code_long: &'static str,
     valued: &'static str,
 }
 
+const fn spec(
+    names: &'static str,
+    code: &'static str,
+    code_long: &'static str,
+    valued: &'static str,
+) -> InterpreterSpec {
+    InterpreterSpec { names, code, code_long, valued }
+}
+
 const INTERPRETERS: &[InterpreterSpec] = &[
-    InterpreterSpec {
-        names: &["python", "pypy", "jython", "ipython", "micropython"],
-        code: "c",
-        code_long: &[],
-        valued: "mWXQ",
-    },
-    InterpreterSpec { names: &["perl"], code: "eE", code_long: &[], valued: "MmIFi0lCDx" },
-    InterpreterSpec { names: &["ruby", "jruby"], code: "e", code_long: &[], valued: "rIiFCEK" },
-    InterpreterSpec {
-        names: &["node", "nodejs", "bun", "tsx", "ts-node"],
-        code: "ep",
-        code_long: &["eval", "print"],
-        valued: "rC",
-    },
-    InterpreterSpec { names: &["deno"], code: "", code_long: &[], valued: "" },
-    InterpreterSpec { names: &["php"], code: "rBRE", code_long: &["run"], valued: "cdzfFS" },
-    InterpreterSpec {
-        names: &["jshell", "lua", "luajit", "tclsh", "wish", "guile", "racket", "sbcl", "gforth"],
-        code: "e",
-        code_long: &["eval"],
-        valued: "lc",
-    },
-    InterpreterSpec {
-        names: &["Rscript", "R", "julia", "elixir", "groovy", "scala", "osascript", "ghci", "octave"],
-        code: "eE",
-        code_long: &["eval", "print"],
-        valued: "lI",
-    },
-    InterpreterSpec { names: &["expect"], code: "c", code_long: &[], valued: "f" },
+    spec("python pypy jython ipython micropython", "c", "", "mWXQ"),
+    spec("perl", "eE", "", "MmIFi0lCDx"),
+    spec("ruby jruby", "e", "", "rIiFCEK"),
+    spec("node nodejs bun tsx ts-node", "ep", "eval print", "rC"),
+    spec("deno", "", "", ""),
+    spec("php", "rBRE", "run", "cdzfFS"),
+    spec("jshell lua luajit tclsh wish guile racket sbcl gforth", "e", "eval", "lc"),
+    spec("Rscript R julia elixir groovy scala osascript ghci octave", "eE", "eval print", "lI"),
+    spec("expect", "c", "", "f"),
 ];
+
+/// The interpreter of this name, with or without a version.
+fn find(name: &str) -> Option<&'static InterpreterSpec> {
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INTERPRETERS.iter().find(|known| has_word(known.names, name) || has_word(known.names, plain))
+}
 
 /// Whether a program runs code that its arguments or its input give.
 pub(super) fn runs_code(name: &str) -> bool {
-    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    has_word(SHELLS, name)
-        || INTERPRETERS.iter().any(|known| known.names.contains(&name) || known.names.contains(&plain))
+    has_word(SHELLS, name) || find(name).is_some()
 }
 
 impl Interpreter<'_> {
@@ -71,10 +64,7 @@ impl Interpreter<'_> {
         if has_word(SHELLS, call.name) {
             return Some(self.shell(call, state));
         }
-        let plain = call.name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let interpreter = INTERPRETERS
-            .iter()
-            .find(|known| known.names.contains(&call.name) || known.names.contains(&plain))?;
+        let interpreter = find(call.name)?;
         if call.name == "deno" && call.args.first().is_some_and(|arg| arg.as_str() == "eval") {
             for code in &call.args[1..] {
                 self.judge_code(code, Language::Other, state);
@@ -148,7 +138,7 @@ impl Interpreter<'_> {
             if let Some(long) = text.strip_prefix("--") {
                 let (name, glued) =
                     long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-                if known.code_long.contains(&name) {
+                if has_word(known.code_long, name) {
                     let code =
                         glued.map(PartialWord::text).or_else(|| args.next().cloned()).unwrap_or_default();
                     self.judge_code(&code, Language::Other, state);

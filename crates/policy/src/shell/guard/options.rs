@@ -7,6 +7,7 @@
 use super::builtins::join_words;
 use super::interpreter::Input;
 use super::partial_word::{ANYTHING, DOWNLOADED, PartialWord, is_marked};
+use super::programs::has_word;
 
 /// Where a program accepts options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,8 +115,8 @@ impl<'c> NamedCommand<'c> {
     }
 
     /// Whether an argument is exactly one of these.
-    pub(super) fn has_arg(&self, words: &[&str]) -> bool {
-        self.args.iter().any(|arg| words.contains(&arg.as_str()))
+    pub(super) fn has_arg(&self, words: &str) -> bool {
+        self.args.iter().any(|arg| has_word(words, arg.as_str()))
     }
 
     /// The first operand: the subcommand.

@@ -5,6 +5,7 @@ use super::expand::Values;
 use super::glob::Pattern;
 use super::interpreter::Interpreter;
 use super::partial_word::{ANYTHING, INSIDE, NAME, PartialWord, activate_globs, is_marked};
+use super::redirect::single_value;
 use super::state::{State, Variable, dedup_values};
 use crate::shell::word::{
     Arithmetic, Check, Match, Operation, Parameter, PieceKind, Quoting, Reference, ReplaceAnchor, Side,
@@ -82,12 +83,7 @@ impl Interpreter<'_> {
             }
             _ => {
                 let each = all.into_iter().map(|value| self.apply_operation(parameter, vec![value], state));
-                each.map(
-                    |mut values| {
-                        if values.len() == 1 { values.remove(0) } else { PartialWord::gap(ANYTHING) }
-                    },
-                )
-                .collect()
+                each.map(single_value).collect()
             }
         };
         if joined && quoting != Quoting::Bare {

@@ -25,24 +25,14 @@ const NUMBERED: &[&str] = &["nvme", "mmcblk", "loop", "dm-", "md", "sr", "nbd"];
 /// Entries of `/dev` that are disks or memory by another name.
 const BLOCK_NAMES: &[&str] = &["disk", "mapper", "block", "mem", "kmem", "port"];
 /// The system's programs, libraries and headers.
-const SYSTEM: &[&str] = &["/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/opt"];
+const SYSTEM: &str = "/usr /lib /lib32 /lib64 /libx32 /bin /sbin /opt";
 /// Directories for temporary files.
-const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
+const TEMPORARY: &str = "/tmp /var/tmp";
 /// What every program may know about the system: its name, its time zone, its certificates.
-const PUBLIC: &[&str] = &[
-    "/etc/os-release",
-    "/etc/lsb-release",
-    "/etc/debian_version",
-    "/etc/alpine-release",
-    "/etc/redhat-release",
-    "/etc/localtime",
-    "/etc/timezone",
-    "/etc/mime.types",
-    "/etc/ssl/certs",
-];
+const PUBLIC: &str = "/etc/os-release /etc/lsb-release /etc/debian_version /etc/alpine-release /etc/redhat-release \
+    /etc/localtime /etc/timezone /etc/mime.types /etc/ssl/certs";
 /// Toolchains, beneath the home directory.
-const TOOLCHAINS: &[&str] =
-    &[".cargo/bin", ".rustup/toolchains", ".nvm/versions", ".pyenv/versions", ".local/bin", "go/bin"];
+const TOOLCHAINS: &str = ".cargo/bin .rustup/toolchains .nvm/versions .pyenv/versions .local/bin go/bin";
 /// Longest pattern for one name; names have at most 255 bytes.
 const MAX_PATTERN_LEN: usize = 256;
 /// Maximum number of places of one pattern that are followed one by one.
@@ -130,13 +120,8 @@ impl Interpreter<'_> {
         if self.context.reach != Reach::Workspace || self.context.confinement.holds_paths() {
             return;
         }
-        self.report(Finding {
-            kind: Kind::PathOutside,
-            rule: "unknown-path".to_owned(),
-            why: "where this path leads is only known when it runs, and no cage holds it".to_owned(),
-            words: render_marks(text),
-            remedy: Remedy::Cage,
-        });
+        let why = "where this path leads is only known when it runs, and no cage holds it";
+        self.report_outside(text, "unknown-path", why, Remedy::Cage);
     }
 
     /// Every place that a text can name, with links before a `..` resolved.
@@ -232,11 +217,8 @@ impl Interpreter<'_> {
         }
         let landed = self.resolve_path(asked, state);
         if access == Access::Write && (is_block_device(asked) || is_block_device(&landed.path)) {
-            return self.report_danger(
-                "block-device",
-                "writing to a disk device destroys what is on it",
-                text,
-            );
+            let why = "writing to a disk device destroys what is on it";
+            return self.report_danger("block-device", why, text);
         }
         if access == Access::Write && name == "/proc/sysrq-trigger" {
             return self.report_danger("power", "the kernel restarts or halts the machine", text);
@@ -246,12 +228,8 @@ impl Interpreter<'_> {
         }
         let zones = self.context.zones;
         if zones.is_protected(asked, access) || zones.is_protected(&landed.path, access) {
-            return self.report_outside(
-                text,
-                "protected",
-                "it belongs to the instance, to another agent or to a process",
-                Remedy::None,
-            );
+            let why = "it belongs to the instance, to another agent or to a process";
+            return self.report_outside(text, "protected", why, Remedy::None);
         }
         if self.context.reach != Reach::Workspace || zones.in_workspace(&landed.path).is_some() {
             return;
@@ -274,21 +252,17 @@ impl Interpreter<'_> {
 
     /// Whether a place belongs to the system, and is no secret.
     fn is_public(&self, path: &CleanPath, access: Access) -> bool {
-        let beneath = |trees: &[&str]| {
-            let inside = |tree: &&str| {
-                CleanPath::absolute(Path::new(tree)).is_some_and(|tree| path.below(&tree).is_some())
+        let beneath = |trees: &str, base: &Path| {
+            let inside = |tree: &str| {
+                CleanPath::absolute(&base.join(tree)).is_some_and(|tree| path.below(&tree).is_some())
             };
-            trees.iter().any(inside)
+            trees.split_whitespace().any(inside)
         };
-        let toolchain = |home: &CleanPath| {
-            let inside = |name: &&str| {
-                CleanPath::new(Path::new(name), home).is_ok_and(|tree| path.below(&tree).is_some())
-            };
-            TOOLCHAINS.iter().any(inside)
-        };
-        beneath(TEMPORARY)
-            || (access != Access::Write
-                && (beneath(SYSTEM) || beneath(PUBLIC) || self.context.home.is_some_and(toolchain)))
+        let [temporary, system, public] =
+            [TEMPORARY, SYSTEM, PUBLIC].map(|trees| beneath(trees, Path::new("/")));
+        let toolchain = |home: &CleanPath| beneath(TOOLCHAINS, home.as_path());
+        temporary
+            || (access != Access::Write && (system || public || self.context.home.is_some_and(toolchain)))
     }
 
     /// Whether a configured rule, the kernel's confinement, or the `PATH`, allows a place outside.
@@ -310,13 +284,7 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn report_outside(&mut self, text: &str, rule: &str, why: &str, remedy: Remedy) {
-        self.report(Finding {
-            kind: Kind::PathOutside,
-            rule: rule.to_owned(),
-            why: why.to_owned(),
-            words: render_marks(text),
-            remedy,
-        });
+        self.report(Finding::new(Kind::PathOutside, rule, why, render_marks(text), remedy));
     }
 
     /// Judges every path that an argument can contain: itself, and what follows `=`, `@`, `:` and

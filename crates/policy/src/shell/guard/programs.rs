@@ -168,6 +168,11 @@ pub(super) fn has_word(list: &str, word: &str) -> bool {
     !word.is_empty() && list.split_whitespace().any(|known| known == word)
 }
 
+/// Whether a text contains one of these signs, which `|` separates.
+pub(super) fn contains_any(text: &str, signs: &str) -> bool {
+    signs.split('|').any(|sign| text.contains(sign))
+}
+
 const TABLE: &str = include_str!("programs.txt");
 
 /// The entries of the table; a line that begins with a blank continues one.

@@ -7,7 +7,7 @@ use super::builtins::Language;
 use super::interpreter::Interpreter;
 use super::options::{NamedCommand, Order};
 use super::partial_word::{ANYTHING, PartialWord};
-use super::programs::{self, Operands, Program, Role};
+use super::programs::{self, Operands, Program, Role, contains_any};
 use super::sed;
 use super::state::State;
 use crate::intent::Access;
@@ -160,6 +160,7 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn sqlite_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
+        const FILE_COMMANDS: &str = ".read .open .import .output .once .backup .restore .save .clone";
         let operands = call.operands("");
         for (at, operand) in operands.iter().enumerate() {
             if at == 0 {
@@ -167,24 +168,13 @@ impl Interpreter<'_> {
             } else if operand.trim_start().starts_with(".sh") || operand.trim_start().starts_with(".sys") {
                 self.report_danger("inline-shell", "a database command that runs a shell", operand);
             } else if let Some((command, file)) = operand.trim_start().split_once(' ')
-                && matches!(
-                    command,
-                    ".read"
-                        | ".open"
-                        | ".import"
-                        | ".output"
-                        | ".once"
-                        | ".backup"
-                        | ".restore"
-                        | ".save"
-                        | ".clone"
-                )
+                && programs::has_word(FILE_COMMANDS, command)
             {
                 self.judge_argument(file.trim(), Access::Write, state);
-            } else if ["attach", "readfile(", "writefile(", "load_extension"]
-                .iter()
-                .any(|call| operand.to_ascii_lowercase().contains(call))
-            {
+            } else if contains_any(
+                &operand.to_ascii_lowercase(),
+                "attach|readfile(|writefile(|load_extension",
+            ) {
                 self.judge_code(&PartialWord::text(*operand), Language::Other, state);
             }
         }

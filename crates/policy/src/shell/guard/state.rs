@@ -66,7 +66,7 @@ pub(super) struct Function {
 }
 
 /// The abstract state.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct State {
     pub(super) variables: Rc<BTreeMap<String, Variable>>,
     pub(super) arguments: Vec<PartialWord>,
@@ -102,24 +102,10 @@ const SET_BY_SHELL: &str = "_ BASH_ARGV0 BASH_REMATCH MAPFILE BASH_COMMAND DIRST
 impl State {
     pub(super) fn new(cwd: &CleanPath) -> Self {
         Self {
-            variables: Rc::default(),
-            arguments: Vec::new(),
             name: PartialWord::fixed("bash"),
             cwd: Rc::new(vec![ShellDir::At(cwd.clone())]),
             previous: Rc::new(vec![ShellDir::Unknown]),
-            stack: Vec::new(),
-            functions: Rc::default(),
-            aliases: Rc::default(),
-            files: Rc::default(),
-            links: Rc::default(),
-            made: Rc::default(),
-            exits_on_error: false,
-            integers: false,
-            dirs_may_be_gone: false,
-            moved: false,
-            relocated: Rc::default(),
-            untracked: Rc::default(),
-            namerefs: false,
+            ..Self::default()
         }
     }
 
@@ -166,6 +152,30 @@ impl State {
         Rc::make_mut(&mut self.untracked).insert(name.to_owned());
     }
 
+    /// Whether both know of the same files.
+    fn has_same_files(&self, other: &Self) -> bool {
+        self.files == other.files
+            && self.links == other.links
+            && self.made == other.made
+            && self.dirs_may_be_gone == other.dirs_may_be_gone
+            && self.moved == other.moved
+            && self.relocated == other.relocated
+    }
+
+    /// Adds what another process did to files, and nothing else of its state.
+    pub(super) fn absorb(self: &mut Rc<Self>, other: &Rc<Self>) {
+        if Rc::ptr_eq(self, other) || self.has_same_files(other) {
+            return;
+        }
+        let ours = Rc::make_mut(self);
+        update(&mut ours.files, &other.files, |ours, theirs| ours.extend(theirs.clone()));
+        update(&mut ours.links, &other.links, |ours, theirs| ours.extend(theirs.clone()));
+        update(&mut ours.made, &other.made, |ours, theirs| ours.extend(theirs.iter().cloned()));
+        update(&mut ours.relocated, &other.relocated, |ours, theirs| ours.extend(theirs.iter().cloned()));
+        ours.dirs_may_be_gone |= other.dirs_may_be_gone;
+        ours.moved |= other.moved;
+    }
+
     /// Changes to one of these directories.
     pub(super) fn change_dir(&mut self, to: impl Into<Rc<Vec<ShellDir>>>) {
         if ["PWD", "OLDPWD"].iter().any(|name| self.variables.contains_key(*name)) {
@@ -192,40 +202,35 @@ pub(super) fn join(a: Rc<State>, b: Rc<State>) -> Rc<State> {
     if both.stack != b.stack {
         both.stack = vec![Rc::new(vec![ShellDir::Unknown])];
     }
-    if !Rc::ptr_eq(&both.functions, &b.functions) {
-        join_functions(Rc::make_mut(&mut both.functions), &b.functions);
-    }
-    if !Rc::ptr_eq(&both.aliases, &b.aliases) {
-        for (name, text) in b.aliases.iter() {
-            Rc::make_mut(&mut both.aliases).entry(name.clone()).or_insert_with(|| text.clone());
-        }
-    }
-    if !Rc::ptr_eq(&both.files, &b.files) {
-        join_files(Rc::make_mut(&mut both.files), &b.files);
-    }
-    if !Rc::ptr_eq(&both.links, &b.links) {
-        for (at, to) in b.links.iter() {
-            Rc::make_mut(&mut both.links).entry(at.clone()).or_insert_with(|| to.clone());
-        }
-    }
-    if !Rc::ptr_eq(&both.made, &b.made) {
-        Rc::make_mut(&mut both.made).retain(|dir| b.made.contains(dir));
-    }
+    update(&mut both.functions, &b.functions, join_functions);
+    update(&mut both.aliases, &b.aliases, add_missing);
+    update(&mut both.files, &b.files, join_files);
+    update(&mut both.links, &b.links, add_missing);
+    update(&mut both.made, &b.made, |ours, theirs| ours.retain(|dir| theirs.contains(dir)));
+    update(&mut both.relocated, &b.relocated, |ours, theirs| ours.extend(theirs.iter().cloned()));
+    update(&mut both.untracked, &b.untracked, |ours, theirs| ours.extend(theirs.iter().cloned()));
     both.exits_on_error &= b.exits_on_error;
     both.integers |= b.integers;
     both.dirs_may_be_gone |= b.dirs_may_be_gone;
     both.moved |= b.moved;
     both.namerefs |= b.namerefs;
-    if !Rc::ptr_eq(&both.relocated, &b.relocated) {
-        Rc::make_mut(&mut both.relocated).extend(b.relocated.iter().cloned());
-    }
-    if !Rc::ptr_eq(&both.untracked, &b.untracked) {
-        Rc::make_mut(&mut both.untracked).extend(b.untracked.iter().cloned());
-    }
     if both.name != b.name {
         both.name = PartialWord::gap(ANYTHING);
     }
     Rc::new(both)
+}
+
+/// Changes a part of the state, unless both states share it.
+fn update<T: Clone>(ours: &mut Rc<T>, theirs: &Rc<T>, change: impl FnOnce(&mut T, &T)) {
+    if !Rc::ptr_eq(ours, theirs) {
+        change(Rc::make_mut(ours), theirs);
+    }
+}
+
+fn add_missing<K: Clone + Ord, V: Clone>(ours: &mut BTreeMap<K, V>, theirs: &BTreeMap<K, V>) {
+    for (key, value) in theirs {
+        ours.entry(key.clone()).or_insert_with(|| value.clone());
+    }
 }
 
 fn join_variables(
@@ -293,9 +298,9 @@ fn join_values(a: Variable, b: Variable) -> Variable {
                 values.push(PartialWord::default());
                 Variable::Scalar(dedup_values(values))
             }
-            _ => Variable::Scalar(vec![PartialWord::gap(ANYTHING)]),
+            _ => Variable::unknown(),
         },
-        _ => Variable::Scalar(vec![PartialWord::gap(ANYTHING)]),
+        _ => Variable::unknown(),
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) const RULES: &[Rule] = &[
         programs: "docker podman nerdctl docker-compose podman-compose buildah finch lima colima ctr crictl",
         when: |call| {
             matches!(engine_subcommand(call, ENGINE), Some("run" | "exec" | "create" | "attach"))
-                || call.name == "ctr" && call.has_arg(&["run", "exec", "attach"])
+                || call.name == "ctr" && call.has_arg("run exec attach")
         },
         stops: &[
             "docker run x",
@@ -48,7 +48,7 @@ pub(super) const RULES: &[Rule] = &[
         programs: "kubectl oc k3s minikube microk8s",
         when: |call| {
             matches!(engine_subcommand(call, KUBE), Some("exec" | "run" | "debug" | "attach" | "rsh" | "ssh"))
-                || (matches!(call.name, "k3s" | "minikube" | "microk8s") && call.has_arg(&["exec", "ssh"]))
+                || (matches!(call.name, "k3s" | "minikube" | "microk8s") && call.has_arg("exec ssh"))
         },
         stops: &["kubectl exec p -- ls", "kubectl -n x run y"],
         spares: &["kubectl get pods", "kubectl logs exec"],
@@ -59,8 +59,7 @@ pub(super) const RULES: &[Rule] = &[
         programs: "lxc lxc-attach lxc-execute incus machinectl apptainer singularity toolbox distrobox \
                    multipass virsh",
         when: |call| {
-            call.name.starts_with("lxc-")
-                || call.has_arg(&["exec", "launch", "shell", "run", "enter", "console", "login"])
+            call.name.starts_with("lxc-") || call.has_arg("exec launch shell run enter console login")
         },
         stops: &["lxc exec c -- sh", "apptainer run x"],
         spares: &["lxc list"],

@@ -33,7 +33,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "forced-deletion",
         why: "deletes what it finds",
         programs: "find",
-        when: |call| call.has_arg(&["-delete"]) || has_unknown_action(call),
+        when: |call| call.has_arg("-delete") || has_unknown_action(call),
         stops: &["find . -delete", "find . -name '*.o' -delete"],
         spares: &["find . -name delete"],
     },

@@ -15,11 +15,11 @@ const QUERY_SUBCOMMANDS: &str = "search show list info policy depends rdepends s
 
 fn is_change(call: &NamedCommand<'_>) -> bool {
     let looks = call.subcommand("o c t").is_some_and(|verb| has_word(QUERY_SUBCOMMANDS, verb));
-    !looks && call.args.iter().any(|arg| has_word(CHANGES, arg.as_str()))
+    !looks && call.has_arg(CHANGES)
 }
 
 fn is_global(call: &NamedCommand<'_>) -> bool {
-    call.has("", "g global") || call.args.iter().any(|arg| arg.as_str() == "--location=global")
+    call.has("", "g global") || call.has_arg("--location=global")
 }
 
 pub(super) const RULES: &[Rule] = &[
@@ -31,7 +31,7 @@ pub(super) const RULES: &[Rule] = &[
         when: |call| {
             is_change(call)
                 || matches!(call.name, "pkg_add" | "xbps-install" | "urpmi")
-                || (matches!(call.name, "yum" | "dnf" | "dnf5") && call.has_arg(&["update"]))
+                || (matches!(call.name, "yum" | "dnf" | "dnf5") && call.has_arg("update"))
         },
         stops: &[
             "apt install x",
@@ -78,7 +78,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "packages",
         why: "makes the system over",
         programs: "nixos-rebuild darwin-rebuild home-manager",
-        when: |call| call.has_arg(&["switch", "boot", "test"]),
+        when: |call| call.has_arg("switch boot test"),
         stops: &["nixos-rebuild switch"],
         spares: &["nixos-rebuild dry-build"],
     },
@@ -89,11 +89,9 @@ pub(super) const RULES: &[Rule] = &[
         when: |call| {
             const CHANGES: &str =
                 "install i in add isntall uninstall un remove rm r update up upgrade link ln";
-            let changes = call.args.iter().any(|arg| has_word(CHANGES, arg.as_str()));
-            (changes && is_global(call))
-                || (call.name == "yarn"
-                    && call.args.first().is_some_and(|arg| arg.as_str() == "global")
-                    && changes)
+            let is_yarn_global =
+                call.name == "yarn" && call.args.first().is_some_and(|arg| arg.as_str() == "global");
+            call.has_arg(CHANGES) && (is_yarn_global || is_global(call))
         },
         stops: &["npm install -g x", "npm i -g x", "npm -g install x", "yarn global add x", "pnpm add -g x"],
         spares: &["npm install", "npm ls -g", "yarn add x"],
@@ -103,7 +101,7 @@ pub(super) const RULES: &[Rule] = &[
         why: "installs for the user or into the system, not into an environment",
         programs: "pip* uv",
         when: |call| {
-            call.has_arg(&["install", "uninstall"])
+            call.has_arg("install uninstall")
                 && call.args.iter().any(|arg| {
                     matches!(arg.as_str(), "--user" | "--break-system-packages" | "--system")
                         || arg.as_str().starts_with("--root=")
@@ -116,7 +114,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "packages",
         why: "installs for the user, not for the project",
         programs: "gem",
-        when: |call| call.has_arg(&["--user-install", "--system"]),
+        when: |call| call.has_arg("--user-install --system"),
         stops: &["gem install --user-install x", "gem update --system"],
         spares: &["gem list"],
     },

@@ -24,9 +24,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "power",
         why: "changes the run level",
         programs: "init telinit",
-        when: |call| {
-            call.args.iter().any(|arg| matches!(arg.as_str(), "0" | "1" | "6" | "s" | "S" | "u" | "U" | "q"))
-        },
+        when: |call| call.has_arg("0 1 6 s S u U q"),
         stops: &["init 0", "telinit 6"],
         spares: &["echo init 0"],
     },

@@ -69,8 +69,8 @@ pub(super) const RULES: &[Rule] = &[
         why: "opens a session on another machine",
         programs: "vagrant gcloud aws az flyctl fly heroku doctl",
         when: |call| {
-            call.has_arg(&["ssh", "scp", "start-session", "ps:exec", "execute-command"])
-                || (call.name == "heroku" && call.has_arg(&["run"]))
+            call.has_arg("ssh scp start-session ps:exec execute-command")
+                || (call.name == "heroku" && call.has_arg("run"))
         },
         stops: &["vagrant ssh", "gcloud compute ssh vm", "aws ssm start-session --target i"],
         spares: &["aws s3 ls", "vagrant status"],

@@ -56,7 +56,7 @@ pub(super) const RULES: &[Rule] = &[
         programs: "hg bzr fossil jj darcs svn",
         when: |call| match call.name {
             "svn" => matches!(call.subcommand(""), Some("commit" | "ci" | "import")),
-            _ => call.has_arg(&["push", "send"]),
+            _ => call.has_arg("push send"),
         },
         stops: &["hg push", "jj git push", "svn commit -m x"],
         spares: &["hg status", "svn log"],
