@@ -34,7 +34,9 @@ fn places() -> Vec<(Place, &'static str)> {
 fn said(ran: &Ran, instance: &TestInstance) -> String {
     let text = if ran.stderr.trim().is_empty() { &ran.stdout } else { &ran.stderr };
     let mut line = text.trim().lines().last().unwrap_or("nothing").to_owned();
-    for path in [instance.dir().to_path_buf(), std::env::home_dir().unwrap_or_default()] {
+    let peers = std::env::var_os("PICOCLAW_TEST_PEERS").map(PathBuf::from);
+    let own = [Some(instance.dir().to_path_buf()), std::env::home_dir(), peers];
+    for path in own.into_iter().flatten() {
         line = line.replace(path.to_str().unwrap(), "…");
     }
     let line: String = line.chars().filter(|c| !c.is_control()).take(160).collect();
