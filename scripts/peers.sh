@@ -42,6 +42,7 @@ npm_packages() {
 python python "mcp==2.3.0"
 python openai "openai==3.49.0"
 python schemathesis "schemathesis==4.32.5"
+python uv "uv==0.13.7"
 # The browser itself is the system's (see setup.sh); this only drives it, and downloads none.
 npm_packages browser "playwright-core@1.65.0"
 npm_packages node \

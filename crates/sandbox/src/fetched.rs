@@ -29,6 +29,8 @@ enum Runner {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackageCommand {
     runner: Runner,
+    /// The directory by which `npx` or `uvx` was named, where `npm` or `uv` lies too; empty for one that is looked up.
+    runner_dir: PathBuf,
     packages: Vec<String>,
     /// The program of the packages; `None` for the one that the only package is for.
     program: Option<String>,
@@ -39,11 +41,13 @@ impl PackageCommand {
     /// Parses a command line; `None` for another program, and for options that are not known here.
     pub fn parse(command: &[OsString]) -> Option<Self> {
         let (program, words) = command.split_first()?;
-        match Path::new(program).file_name()?.to_str()? {
+        let program = Path::new(program);
+        let parsed = match program.file_name()?.to_str()? {
             "npx" => Self::parse_npx(words),
             "uvx" => Self::parse_uvx(words),
             _ => None,
-        }
+        }?;
+        Some(Self { runner_dir: program.parent()?.to_owned(), ..parsed })
     }
 
     fn parse_npx(words: &[OsString]) -> Option<Self> {
@@ -62,7 +66,7 @@ impl PackageCommand {
                     if program.is_none() {
                         packages.push(package(name)?);
                     }
-                    return Self { runner: Runner::Npx, packages, program, arguments: rest(words) }.checked();
+                    return Self::new(Runner::Npx, packages, program, words);
                 }
             }
         }
@@ -87,15 +91,22 @@ impl PackageCommand {
                     };
                     let packages = [vec![from.unwrap_or(package(&own)?)], with].concat();
                     let program = Some(program.to_owned());
-                    return Self { runner: Runner::Uvx, packages, program, arguments: rest(words) }.checked();
+                    return Self::new(Runner::Uvx, packages, program, words);
                 }
             }
         }
         None
     }
 
-    fn checked(self) -> Option<Self> {
-        self.program.as_deref().is_none_or(is_file_name).then_some(self)
+    fn new<'w>(
+        runner: Runner,
+        packages: Vec<String>,
+        program: Option<String>,
+        arguments: impl Iterator<Item = &'w OsString>,
+    ) -> Option<Self> {
+        let arguments = arguments.cloned().collect();
+        let is_plain = program.as_deref().is_none_or(is_file_name);
+        is_plain.then_some(Self { runner, runner_dir: PathBuf::new(), packages, program, arguments })
     }
 
     /// The packages, for people.
@@ -116,10 +127,6 @@ impl PackageCommand {
         }
         HEXLOWER.encode(&hash.finalize()).chars().take(16).collect()
     }
-}
-
-fn rest<'w>(words: impl Iterator<Item = &'w OsString>) -> Vec<OsString> {
-    words.cloned().collect()
 }
 
 /// A package that cannot be taken for an option or a path of the host.
@@ -189,12 +196,13 @@ impl<'c> FetchPlace<'c> {
             return Err(StateError::of("make", &self.directory)(Errno::INVAL));
         };
         self.make_empty(parent, name).map_err(StateError::of("make", &self.directory))?;
-        let words = match self.command.runner {
+        let (program, words) = match self.command.runner {
             // Without a manifest npm would look for one in the directories above.
-            Runner::Npx => &["npm", "install", "--no-audit", "--no-fund", "--prefix", "."][..],
-            Runner::Uvx => &["uv", "tool", "install"],
+            Runner::Npx => ("npm", &["install", "--no-audit", "--no-fund", "--prefix", "."][..]),
+            Runner::Uvx => ("uv", &["tool", "install"][..]),
         };
         let mut words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        words.insert(0, self.command.runner_dir.join(program).into_os_string());
         let mut packages = self.command.packages.iter();
         if self.command.runner == Runner::Uvx {
             words.extend(packages.next().map(OsString::from));

@@ -1,4 +1,4 @@
-//! Servers that `npx` starts: fetched once with a network, run without one, at both doors.
+//! Servers that `npx` and `uvx` start: fetched once with a network, run without one.
 
 use super::{Den, soon};
 use serde_json::{Value, json};
@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 const REGISTRY: &str = include_str!("servers/npm_registry.py");
+const INDEX: &str = include_str!("servers/python_index.py");
 
 /// A registry on the loopback of the host.
 struct Registry {
@@ -21,12 +22,16 @@ impl Registry {
             picoclaw_testing::skip!("servers that npx starts: {missing} is not installed");
             return None;
         }
-        let (script, log) = (den.file("npm_registry.py", REGISTRY), den.file("registry.log", ""));
+        Some(Self::serve(den, REGISTRY))
+    }
+
+    fn serve(den: &Den, program: &str) -> Self {
+        let (script, log) = (den.file("registry.py", program), den.file("registry.log", ""));
         let mut server = Command::new("/usr/bin/python3");
         server.arg(script).stdin(Stdio::null()).stdout(std::fs::File::create(&log).unwrap());
         let registry = Self { server: server.spawn().unwrap(), log };
         soon("the registry listens", || registry.lines().len() == 1);
-        Some(registry)
+        registry
     }
 
     fn lines(&self) -> Vec<String> {
@@ -142,4 +147,39 @@ fn a_configured_server_is_fetched_by_its_test_and_has_no_network() {
     // The key is a secret of the configuration, and so is not told.
     assert_facts(&called.stdout.trim().replace("[FILTERED]", "sk-MARK"));
     assert_eq!(registry.requests(), fetched);
+}
+
+#[test]
+fn a_server_that_uvx_starts_is_fetched_once_and_has_no_network() {
+    let Some(den) = Den::new("servers that uvx starts") else { return };
+    let Some(uvx) = crate::mcp::peers::peer("uv/bin/uvx") else { return };
+    let index = Registry::serve(&den, INDEX);
+    let note = den.file("folder/note", "mine");
+    let (uvx, note, url) = (
+        uvx.to_str().unwrap(),
+        note.to_str().unwrap(),
+        format!("UV_DEFAULT_INDEX=http://127.0.0.1:{}", index.port()),
+    );
+    let options = ["--env", &url, "--env", "SERVER_KEY=sk-MARK"];
+    let words = ["--", uvx, "everyday-server", note];
+    let facts = |net: &[&str]| {
+        let mut server = den.wrap_command(&[net, &options[..], &words].concat());
+        let answer = server.call("facts", json!({"port": index.port()}));
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        let facts: Value = serde_json::from_str(text).unwrap();
+        let (code, stderr) = server.end();
+        assert_eq!(code, 0, "{stderr}");
+        (facts, stderr)
+    };
+    let (first, stderr) = facts(&[]);
+    assert_eq!((&first["folder"], &first["key"]), (&json!("mine"), &json!("sk-MARK")), "{first}");
+    assert!(first["network"] != "open" && first["written"] == "Read-only file system", "{first}");
+    assert!(stderr.contains("step 1 of 2: fetching `everyday-server`"), "{stderr}");
+    let fetched = index.requests();
+    let (second, stderr) = facts(&[]);
+    assert_eq!(second, first);
+    assert!(index.requests() == fetched && !stderr.contains("step"), "{stderr}");
+    // The control: with an open network uvx fetches for itself, and the server reaches the host.
+    assert_eq!(facts(&["--net", "host"]).0["network"], "open");
+    assert!(index.requests() > fetched);
 }
