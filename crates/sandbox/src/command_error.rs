@@ -68,8 +68,8 @@ pub enum CommandError {
 }
 
 impl CommandError {
-    pub(crate) fn unusable(path: &Path, errno: rustix::io::Errno) -> Self {
-        Self::Directory { path: path.to_owned(), source: errno.into() }
+    pub(crate) fn unusable(path: &Path, source: impl Into<io::Error>) -> Self {
+        Self::Directory { path: path.to_owned(), source: source.into() }
     }
 
     /// The exit code: 126 and 127 as shells do, 125 for everything about the cage.

@@ -9,7 +9,7 @@ use crate::command_error::CommandError;
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, Settings};
 use crate::fetched::{FetchPlace, PackageCommand};
 use crate::instance::Workspace;
-use crate::isolate::{CacheMode, CommandSource, HiddenPath, IsolateError, UserEnvironment};
+use crate::isolate::{self, CacheMode, CommandSource, HiddenPath, IsolateError, UserEnvironment};
 use crate::launch::{
     self, CancelToken, Deadline, Finished, LaunchSpec, OutputLimit, Principal, Running, Status, Streams,
     WorkDir, environment,
@@ -68,7 +68,7 @@ impl HelperLauncher {
     /// Finds the program and assembles its confinement.
     pub(crate) fn prepare(&self, helper: &HelperSpec<'_>) -> Result<PreparedHelper, CommandError> {
         let user = UserEnvironment::of(self.0.instance.home(), &helper.principal);
-        user.prepare().map_err(|errno| CommandError::unusable(user.path(), errno))?;
+        user.prepare().map_err(|error| CommandError::unusable(user.path(), error))?;
         let dir = helper.dir.resolve(&user);
         let command = self.without_network(helper)?;
         let helper = &HelperSpec { command: &command, ..helper.clone() };
@@ -146,7 +146,7 @@ impl HelperLauncher {
             cache: CacheMode::Private,
         })?;
         for rule in planned.lines() {
-            tracing::debug!(target: "isolation", guest = %helper.principal.directory().display(), rule, "linux isolation mount plan");
+            tracing::debug!(target: "isolation", guest = %helper.principal.directory().display(), rule, "{}", isolate::PLAN_LOG_ENTRY);
         }
         Ok(planned.build(backend)?)
     }

@@ -72,7 +72,7 @@ fn the_ladder_takes_the_highest_rung_and_never_less_than_was_asked_for() {
             Ok(Backend::Native) => "native".to_owned(),
             Ok(Backend::Bwrap(_)) => "bwrap".to_owned(),
             Ok(Backend::Landlock) => "landlock".to_owned(),
-            Ok(Backend::Unsupported(_)) => "unsupported".to_owned(),
+            Ok(Backend::RestrictedToken | Backend::Unsupported(_)) => "unsupported".to_owned(),
             Err(error) => error.to_string(),
         };
         assert!(got.contains(want), "{why}: `{got}`");

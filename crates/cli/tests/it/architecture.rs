@@ -70,6 +70,7 @@ const PLATFORMS: &[&str] = &[
 ];
 const PLATFORMS_IN: &[&str] = &[
     "crates/sys/src/",
+    "crates/sandbox/src/confine/",
     "crates/sandbox/src/isolate/",
     "crates/sandbox/src/launch/",
     "crates/sandbox/src/root/",

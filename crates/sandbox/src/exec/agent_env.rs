@@ -66,7 +66,7 @@ impl AgentEnv {
             cache: CacheMode::Private,
         })?;
         for rule in planned.lines() {
-            tracing::debug!(target: "isolation", agent = %own.agent, rule, "linux isolation mount plan");
+            tracing::debug!(target: "isolation", agent = %own.agent, rule, "{}", isolate::PLAN_LOG_ENTRY);
         }
         Ok(Self::new(planned.build(backend)?))
     }
@@ -173,21 +173,18 @@ impl AgentEnv {
 
     /// Whether the kernel keeps the agent's commands from reading the instance's own files.
     pub(super) fn hides_instance(&self) -> bool {
-        match &self.confined.confinement {
-            isolate::Confinement::Cage(_) => true,
-            // This is the write fence; the full one is a cage of the Landlock backend.
-            isolate::Confinement::Fence(_) | isolate::Confinement::None => false,
-        }
+        self.confined.confinement.hides_files()
     }
 
     fn new(mut confined: Confined) -> Self {
         confined.environment.retain(|(name, _)| !is_shell_variable(name));
         let confinement = match (&confined.confinement, &confined.enforced.filesystem) {
-            (isolate::Confinement::Cage(_), _) => Confinement::Cage,
+            (isolate::Confinement::Cage(cage), _) if cage.hides_files() => Confinement::Cage,
             (isolate::Confinement::Fence(_), Grade::Full | Grade::Partial(_)) => Confinement::Fence,
-            (isolate::Confinement::Fence(_), Grade::None(_)) | (isolate::Confinement::None, _) => {
-                Confinement::Nothing
-            }
+            (
+                isolate::Confinement::Cage(_) | isolate::Confinement::Fence(_) | isolate::Confinement::None,
+                _,
+            ) => Confinement::Nothing,
         };
         let value = |name| environment::get(&confined.environment, name);
         let home = value("HOME").and_then(|home| CleanPath::absolute(Path::new(home)));
@@ -227,10 +224,8 @@ fn fence_enforced(landlock: Enforced) -> Enforced {
 
 fn user_environment(own: &Workspace, instance: &Instance) -> Result<UserEnvironment, ExecEnvError> {
     let user = UserEnvironment::of(instance.home(), &own.principal());
-    user.prepare().map_err(|errno| ExecEnvError::UserEnvironment {
-        path: user.path().to_owned(),
-        source: errno.into(),
-    })?;
+    user.prepare()
+        .map_err(|source| ExecEnvError::UserEnvironment { path: user.path().to_owned(), source })?;
     Ok(user)
 }
 

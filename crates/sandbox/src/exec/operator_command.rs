@@ -10,7 +10,7 @@ use crate::file_lock::FileLock;
 use crate::host_agents::HostAgents;
 use crate::instance::Instance;
 use crate::isolate::{
-    Backend, CacheMode, CommandSource, HostFiles, LiveHost, MountReason, MountRule, Plan, StartError,
+    self, Backend, CacheMode, CommandSource, HostFiles, LiveHost, MountReason, MountRule, Plan, StartError,
     UserEnvironment, select_backend,
 };
 use crate::launch::environment::{self, Variables};
@@ -178,7 +178,7 @@ impl OperatorCommand<'_> {
         let name = self.command.first().ok_or(CommandError::Nothing)?;
         let program = launch::find_program(name, path, self.from)?;
         let user = UserEnvironment::of(self.instance.home(), &self.principal);
-        user.prepare().map_err(|errno| CommandError::unusable(user.path(), errno))?;
+        user.prepare().map_err(|error| CommandError::unusable(user.path(), error))?;
         let ports = self.publish.iter().map(|port| port.listen()).collect::<Result<Vec<_>, _>>()?;
         let mut isolation = self.isolation_with_home(&user)?;
         let lent = self.agents.find(&self.host, &user)?;
@@ -195,7 +195,7 @@ impl OperatorCommand<'_> {
             cache: self.cache,
         })?;
         for rule in planned.lines() {
-            tracing::info!(target: "isolation", rule, "linux isolation mount plan");
+            tracing::info!(target: "isolation", rule, "{}", isolate::PLAN_LOG_ENTRY);
         }
         let (work_dir, variables) = (self.dir.resolve(&user), lent.variables);
         let prepared = PreparedCommand { program: &program, planned, work_dir, variables, ports };
@@ -297,7 +297,7 @@ impl OperatorCommand<'_> {
                 let (plan, work_dir) = (Arc::clone(planned.plan()), work_dir.clone());
                 // With bubblewrap the supervisor is outside of the namespace.
                 let is_closed = plan.network == Network::None && *backend == Backend::Native;
-                let network = is_closed.then(|| NetCounters::of(running.pid()));
+                let network = if is_closed { NetCounters::of(running.pid()) } else { None };
                 Ok(RunningCommand { running, outcome, protected, plan, work_dir, network, in_use: None })
             }
             Err(why) => {

@@ -1,10 +1,10 @@
 //! What confines a child: nothing, the write fence or a cage.
 
 use crate::isolate::backend::Backend;
-use crate::isolate::cage::Cage;
 use crate::isolate::error::IsolateError;
-use crate::isolate::fence::Fence;
 use crate::isolate::mount_rules::MountRule;
+use crate::isolate::platform::Cage;
+use crate::isolate::platform::Fence;
 use crate::launch::{ChildSetup, WorkDir};
 use std::sync::Arc;
 
@@ -23,6 +23,12 @@ impl Confinement {
     /// Whether it has mounts of its own.
     pub fn has_mounts(&self) -> bool {
         matches!(self, Self::Cage(cage) if matches!(cage.backend(), Backend::Native | Backend::Bwrap(_)))
+    }
+
+    /// Whether it keeps what is not shown from being read.
+    pub(crate) fn hides_files(&self) -> bool {
+        // The write fence does not; the full one is a cage of the Landlock backend.
+        matches!(self, Self::Cage(cage) if cage.hides_files())
     }
 
     /// The setup of one child that works in `work_dir`, with these mounts over its workspace.

@@ -3,12 +3,13 @@
 //! Invariant: a variable of the host passes only if it is listed here or in `isolation.env.pass`.
 
 use crate::isolate::host_files::HostEntryKind;
+use crate::isolate::windows_rules;
 use crate::launch::Principal;
 use crate::launch::environment::{Variables, set};
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Variables that pass, besides `LC_*`.
@@ -19,7 +20,7 @@ const PASSED_VARIABLES: [&str; 9] =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserEnvironment(PathBuf);
 
-/// Redirected variables and their directories.
+/// Redirected variables and their directories; on Windows [`windows_rules`](crate::isolate::windows_rules) has them.
 const REDIRECTED: [(&str, &str); 5] = [
     ("HOME", "home"),
     ("TMPDIR", "tmp"),
@@ -39,18 +40,28 @@ impl UserEnvironment {
         &self.0
     }
 
-    /// Creates the missing ones, with mode 0700.
-    pub fn prepare(&self) -> Result<(), rustix::io::Errno> {
+    /// Creates the missing ones, open to their owner alone; on Windows confined children may write them.
+    pub fn prepare(&self) -> io::Result<()> {
         let missing: Vec<&Path> =
             self.0.ancestors().take_while(|path| rustix::fs::stat(*path).is_err()).collect();
-        let below = REDIRECTED.map(|(_, directory)| self.0.join(directory));
+        let below = self.directories();
         for path in missing.into_iter().rev().chain(below.iter().map(PathBuf::as_path)) {
             match rustix::fs::mkdirat(CWD, path, Mode::RWXU) {
                 Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-                Err(errno) => return Err(errno),
+                Err(errno) => return Err(errno.into()),
             }
         }
+        #[cfg(windows)]
+        below.iter().try_for_each(|path| crate::isolate::windows::label_low(path))?;
         Ok(())
+    }
+
+    /// The directories, parents first.
+    fn directories(&self) -> Vec<PathBuf> {
+        if cfg!(windows) {
+            return windows_rules::directories(&self.0);
+        }
+        REDIRECTED.map(|(_, directory)| self.0.join(directory)).to_vec()
     }
 
     /// Makes a place for a mount at `place` in the child's home, and returns its path.

@@ -66,6 +66,9 @@ pub enum PlanError {
         /// The missing mount point on the host.
         place: PathBuf,
     },
+    /// Paths are to be mapped on Windows.
+    #[error("`isolation.expose_paths` is not supported on Windows: paths cannot be mapped there")]
+    NotOnWindows,
     /// An unknown toolchain.
     #[error("there is no toolchain `{name}`; `auto`, `none` and these are known: {known}")]
     Toolchain {
@@ -176,6 +179,15 @@ pub enum StartError {
         /// How far it is held.
         grade: String,
     },
+    /// Paths are to be mapped on Windows.
+    #[error("`isolation.expose_paths` is not supported on Windows: paths cannot be mapped there")]
+    ExposePaths,
+    /// A token cannot be restricted, or its integrity level cannot be lowered.
+    #[error("isolation is enabled and cannot be had on this host: {reason}")]
+    Token {
+        /// Why not.
+        reason: String,
+    },
     /// A request that the backend cannot enforce.
     #[error("{what} was asked for, and this host's isolation cannot hold it")]
     DisabledKernelFeatures {
@@ -209,6 +221,8 @@ impl StartError {
             Self::Trial { .. } => {
                 "try again; a passing shortage is no reason to take a lower level of isolation".to_owned()
             }
+            Self::ExposePaths => "remove `isolation.expose_paths`".to_owned(),
+            Self::Token { .. } => "`picoclaw doctor` says what this host refuses".to_owned(),
             Self::Required { .. } => {
                 "leave the layer out of `isolation.require` to start with less".to_owned()
             }

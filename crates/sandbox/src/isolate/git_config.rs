@@ -3,7 +3,6 @@
 //! Invariant: nothing that names a program, a file or a credential passes, and no alias that runs a shell.
 
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The largest configuration file that is read.
@@ -55,8 +54,10 @@ pub fn filtered_git_config(home: &Path) -> String {
 
 /// The text of a regular file; `None` for anything else. A FIFO does not block.
 pub(super) fn read_git_config(path: &Path) -> Option<String> {
-    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
-    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let mut options = std::fs::OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
+    let file = options.read(true).open(path).ok()?;
     let meta = file.metadata().ok()?;
     if !meta.is_file() || meta.len() > MAX_BYTES {
         return None;

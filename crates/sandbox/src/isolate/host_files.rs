@@ -1,6 +1,5 @@
 //! Path lookups on the host, behind a trait so that plans can be made for a host that is only data.
 
-use rustix::fs::{AtFlags, CWD, FileType};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -35,8 +34,7 @@ pub struct LiveHost;
 impl HostFiles for LiveHost {
     fn find(&self, path: &Path) -> Option<HostEntry> {
         let resolved = std::fs::canonicalize(path).ok()?;
-        let stat = rustix::fs::statat(CWD, &resolved, AtFlags::empty()).ok()?;
-        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        let is_directory = resolved.metadata().ok()?.is_dir();
         let kind = if is_directory { HostEntryKind::Directory } else { HostEntryKind::File };
         Some(HostEntry { resolved, kind })
     }

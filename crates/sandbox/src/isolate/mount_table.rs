@@ -5,7 +5,6 @@
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::ffi::OsString;
 use std::io::Read;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 /// The mounts of this process, in the order in which they were made.
@@ -118,11 +117,22 @@ fn unescaped(field: &[u8]) -> PathBuf {
             }
         }
     }
-    OsString::from_vec(bytes).into()
+    os_string(bytes).into()
 }
 
 fn joined(above: &Path, rest: &Path) -> PathBuf {
     above.components().chain(rest.components()).collect()
+}
+
+#[cfg(unix)]
+fn os_string(bytes: Vec<u8>) -> OsString {
+    std::os::unix::ffi::OsStringExt::from_vec(bytes)
+}
+
+/// There is no table that would be read.
+#[cfg(not(unix))]
+fn os_string(bytes: Vec<u8>) -> OsString {
+    String::from_utf8_lossy(&bytes).into_owned().into()
 }
 
 #[cfg(test)]

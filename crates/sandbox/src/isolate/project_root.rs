@@ -6,7 +6,6 @@
 //! file system, and a git directory elsewhere counts only if it names the work tree in turn.
 
 use super::git_config::read_git_config;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The root of a project.
@@ -89,8 +88,16 @@ pub fn find_project_root(
 struct Place(u64, u32);
 
 impl Place {
+    #[cfg(unix)]
     fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
         path.symlink_metadata().ok().map(|meta| Self(meta.dev(), meta.uid()))
+    }
+
+    /// A drive is one file system, and its owners are not compared.
+    #[cfg(not(unix))]
+    fn of(path: &Path) -> Option<Self> {
+        path.symlink_metadata().ok().map(|_| Self(0, 0))
     }
 }
 

@@ -3,22 +3,15 @@
 use crate::launch::cancel::CancelToken;
 use crate::launch::error::LaunchError;
 use crate::launch::output_limit::{HeadTail, OutputLimit, TruncatedOutput};
-use crate::launch::running::{KERNEL_TIMEOUT, KILL_TIMEOUT, Running};
+use crate::launch::platform::{BackgroundChild, KERNEL_TIMEOUT, KILL_TIMEOUT, Running, start};
 use crate::launch::spec::LaunchSpec;
-use crate::launch::start::start;
 use crate::launch::status::Status;
-use crate::launch::streams::{WindowSize, set_size};
-use crate::launch::supervisor_handle::SupervisorHandle;
+use crate::launch::streams::WindowSize;
 use crate::launch::terminal_keys::{self, CursorWatch, KeyError};
-use picoclaw_sys::linux::SupervisorCommand;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::os::fd::OwnedFd;
+use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-
-/// How long a write waits for a child that does not read.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Whether a child runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,15 +47,13 @@ pub enum BackgroundError {
     Key(#[from] KeyError),
     /// The write failed.
     #[error("could not write to the process")]
-    Io(#[from] rustix::io::Errno),
+    Io(#[from] io::Error),
 }
 
 /// A running child with a bounded buffer of its output. Dropping it kills the child and everything it started.
 #[derive(Debug)]
 pub struct Background {
-    supervisor: Arc<SupervisorHandle>,
-    input: Mutex<Option<OwnedFd>>,
-    terminal: Option<OwnedFd>,
+    child: BackgroundChild,
     shared: Arc<Shared>,
     drain: Option<JoinHandle<()>>,
     started: Instant,
@@ -88,29 +79,24 @@ impl Background {
     /// Starts a child and a thread that drains it. Standard output and error go into one buffer, within `spec.output_limit`.
     pub fn start(spec: LaunchSpec) -> Result<Self, LaunchError> {
         let mut running = start(spec)?;
-        let copy =
-            |fd: &OwnedFd| fd.try_clone().map_err(|error| LaunchError::step("share its terminal", error));
-        let terminal = running.streams.terminal.as_ref().map(copy).transpose()?;
-        let input = if running.streams.input.is_empty() { running.take_stdin() } else { None };
-        let input = if let Some(terminal) = &terminal { Some(copy(terminal)?) } else { input };
+        let child = BackgroundChild::of(&mut running)?;
         let state = SharedState {
             output: running.new_output(),
             cursor: CursorWatch::default(),
             state: State::Running,
         };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
-        let (supervisor, started) = (Arc::clone(&running.supervisor), running.started);
-        let shared_with_thread = Arc::clone(&shared);
+        let (started, shared_with_thread) = (running.started, Arc::clone(&shared));
         let drain = thread::Builder::new()
             .name("session".to_owned())
             .spawn(move || shared_with_thread.drain(running))
             .map_err(|error| LaunchError::step("start a thread for its output", error))?;
-        Ok(Self { supervisor, input: Mutex::new(input), terminal, shared, drain: Some(drain), started })
+        Ok(Self { child, shared, drain: Some(drain), started })
     }
 
     /// The pid of its supervisor, for display.
     pub fn pid(&self) -> i32 {
-        self.supervisor.pid()
+        self.child.pid()
     }
 
     /// When it was started.
@@ -141,22 +127,7 @@ impl Background {
         if let State::Ended(status) = self.state() {
             return Err(BackgroundError::Ended { code: status.exit_code() });
         }
-        let input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(input) = input.as_ref() else { return Err(BackgroundError::NoInput) };
-        let until = Instant::now() + WRITE_TIMEOUT;
-        let mut sent = 0;
-        while sent < bytes.len() {
-            match rustix::io::write(input, &bytes[sent..]) {
-                Ok(length) => sent += length,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(rustix::io::Errno::AGAIN) if Instant::now() < until => wait_writable(input, until),
-                Err(rustix::io::Errno::AGAIN) => {
-                    return Err(BackgroundError::Stalled { sent, all: bytes.len() });
-                }
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-        Ok(())
+        self.child.write(bytes)
     }
 
     /// Writes the bytes of keys, a comma-separated list of their names.
@@ -167,24 +138,24 @@ impl Background {
 
     /// Closes its standard input.
     pub fn close_input(&self) {
-        *self.input.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.child.close_input();
     }
 
     /// Sets the size of its pseudo-terminal, if it has one.
-    pub fn resize(&self, size: WindowSize) -> Result<(), rustix::io::Errno> {
-        self.terminal.as_ref().map_or(Ok(()), |terminal| set_size(terminal, size))
+    pub fn resize(&self, size: WindowSize) -> io::Result<()> {
+        self.child.resize(size)
     }
 
     /// Asks the whole tree to end: SIGTERM, two seconds, SIGKILL. Returns at once.
     pub fn end(&self) {
-        self.supervisor.send(SupervisorCommand::Terminate);
+        self.child.end();
     }
 
     /// Kills the whole tree and waits for its end.
     pub fn kill(&self) -> State {
-        self.supervisor.send(SupervisorCommand::Kill);
+        self.child.kill();
         if self.wait(KILL_TIMEOUT) == State::Running {
-            self.supervisor.kill_supervisor();
+            self.child.kill_supervisor();
         }
         self.wait(KERNEL_TIMEOUT)
     }
@@ -216,11 +187,4 @@ impl Shared {
         state.output.push(bytes);
         state.cursor.see(bytes);
     }
-}
-
-fn wait_writable(fd: &OwnedFd, until: Instant) {
-    let left = until.saturating_duration_since(Instant::now());
-    let time = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 0, tv_nsec: 0 });
-    // The next write shows whether it is writable.
-    let _ = poll(&mut [PollFd::new(fd, PollFlags::OUT)], Some(&time));
 }

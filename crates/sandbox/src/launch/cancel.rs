@@ -1,8 +1,7 @@
-//! A cancellation token backed by an eventfd, for threads that poll and for tasks that await.
+//! A cancellation token, for threads that wait and for tasks that await.
 
-use rustix::event::{EventfdFlags, eventfd};
+use crate::launch::platform::CancelEvent;
 use std::future::poll_fn;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
@@ -11,19 +10,12 @@ use std::task::{Poll, Waker};
 #[derive(Debug, Clone, Default)]
 pub struct CancelToken(Arc<CancelState>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct CancelState {
     is_cancelled: AtomicBool,
-    /// Readable once cancelled. Where the kernel gave none, cancellation is noticed before and after each wait.
-    event: Option<OwnedFd>,
+    /// Set once cancelled, for threads that wait for several things.
+    event: CancelEvent,
     wakers: Mutex<Vec<Waker>>,
-}
-
-impl Default for CancelState {
-    fn default() -> Self {
-        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok();
-        Self { is_cancelled: AtomicBool::new(false), event, wakers: Mutex::default() }
-    }
 }
 
 impl CancelToken {
@@ -35,10 +27,7 @@ impl CancelToken {
     /// Cancels the token for good.
     pub fn cancel(&self) {
         self.0.is_cancelled.store(true, Ordering::Release);
-        if let Some(event) = &self.0.event {
-            // A full counter is readable as well.
-            let _ = rustix::io::write(event, &1_u64.to_ne_bytes());
-        }
+        self.0.event.set();
         let waiting = std::mem::take(&mut *self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner));
         waiting.into_iter().for_each(Waker::wake);
     }
@@ -69,30 +58,25 @@ impl CancelToken {
         .await;
     }
 
-    /// A descriptor that is readable once the token is cancelled.
-    pub fn event_fd(&self) -> Option<BorrowedFd<'_>> {
-        self.0.event.as_ref().map(AsFd::as_fd)
+    /// What is set once the token is cancelled.
+    #[cfg(target_os = "linux")]
+    pub(in crate::launch) fn event(&self) -> &CancelEvent {
+        &self.0.event
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
     #[test]
     fn cancelling_reaches_every_clone_and_stays() {
         let token = CancelToken::new();
         let copy = token.clone();
-        let is_readable = |token: &CancelToken| {
-            let mut fds = [PollFd::from_borrowed_fd(token.event_fd().unwrap(), PollFlags::IN)];
-            poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).unwrap() == 1
-        };
-        assert!(!copy.is_cancelled() && !is_readable(&copy), "not yet");
+        assert!(!copy.is_cancelled(), "not yet");
         token.cancel();
         token.cancel();
-        assert!(copy.is_cancelled() && is_readable(&copy), "cancelled");
-        assert!(is_readable(&copy), "and again");
+        assert!(copy.is_cancelled(), "cancelled");
     }
 
     #[test]

@@ -38,6 +38,9 @@ pub enum LaunchError {
         /// The error of the system call.
         source: io::Error,
     },
+    /// A pseudo-terminal was asked for where there is none.
+    #[error("PTY is not supported on Windows. Use background=true without pty.")]
+    NoPty,
     /// The supervisor was killed before it reported anything.
     #[error("the child was ended while it was being prepared")]
     Vanished,
@@ -71,7 +74,7 @@ impl ProgramError {
         }
     }
 
-    pub(super) fn from_errno(program: PathBuf, source: io::Error) -> Self {
+    pub(in crate::launch) fn from_errno(program: PathBuf, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::NotFound { program },
             _ => Self::NotExecutable { program, source },
@@ -88,6 +91,7 @@ impl LaunchError {
             | Self::Nul { .. }
             | Self::Stream { .. }
             | Self::Step { .. }
+            | Self::NoPty
             | Self::Vanished => 125,
         }
     }

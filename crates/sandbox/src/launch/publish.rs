@@ -2,7 +2,7 @@
 //!
 //! Invariant: connections go one way. A command cannot reach the host by a published port.
 
-use crate::launch::closed_network::ClosedNetwork;
+use crate::launch::platform::ClosedNetwork;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The description of a child.
 
-use crate::launch::child_setup::ChildSetup;
 use crate::launch::output_limit::OutputLimit;
+use crate::launch::platform::ChildSetup;
 use crate::launch::principal::Principal;
 use crate::launch::streams::Streams;
 use rustix::fs::{CWD, Mode, OFlags};

@@ -1,8 +1,6 @@
 //! How a child ended.
 
 use crate::launch::output_limit::TruncatedOutput;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
 use std::time::Duration;
 
 /// How a command ended.
@@ -102,14 +100,6 @@ impl Status {
             Self::OutOfMemory => "out of memory".to_owned(),
             Self::OutOfProcesses => "out of processes".to_owned(),
             Self::Halted => "halted".to_owned(),
-        }
-    }
-
-    pub(super) fn from_wait(status: i32) -> Self {
-        let status = ExitStatus::from_raw(status);
-        match (status.code(), status.signal()) {
-            (Some(code), _) => Self::Exited(code),
-            (None, signal) => Self::Signaled(signal.unwrap_or(9)),
         }
     }
 }

@@ -1,0 +1,69 @@
+//! The cage of a child on Windows: the limits of its job, and its environment.
+
+use super::{CageRequest, Confined};
+use crate::isolate::windows_rules::{access_rules, variables};
+use crate::isolate::{Backend, Cage, Confinement, IsolateError, MountRule, Plan, PlanError};
+use crate::launch::environment::Variables;
+use crate::protect::Protection;
+use picoclaw_policy::config::{ExposeMode, IsolationConfig};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A cage as planned.
+pub(crate) struct PlannedCage<'r> {
+    isolation: &'r IsolationConfig,
+    plan: Arc<Plan>,
+    environment: Variables,
+    rules: Vec<String>,
+    protection: Protection,
+}
+
+impl<'r> PlannedCage<'r> {
+    /// Assembles the cage; an exposure is refused, since no path is mapped.
+    pub(crate) fn new(request: CageRequest<'r>) -> Result<Self, PlanError> {
+        let CageRequest { isolation, user, dir, host, .. } = request;
+        if !isolation.expose_paths.is_empty() {
+            return Err(PlanError::NotOnWindows);
+        }
+        let work_dir = dir.resolve(user);
+        let IsolationConfig { network, unix_sockets, limits, debug, tmp_mb, .. } = *isolation;
+        let protection = match dir.workspace() {
+            Some(workspace) => Protection::of_workspace(&workspace.path, &isolation.protect),
+            None => Protection::none(),
+        };
+        let mounts: Vec<MountRule> = Vec::new();
+        let rules = access_rules(user.path(), &work_dir);
+        let environment = variables(host.iter().cloned(), user.path(), &isolation.env_pass);
+        let plan = Arc::new(Plan { mounts, work_dir, network, unix_sockets, limits, debug, tmp_mb });
+        Ok(Self { isolation, plan, environment, rules, protection })
+    }
+
+    /// What the log says of it, one line a rule.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.rules.clone()
+    }
+
+    /// Whether the child sees `path` of the host: reads are not held.
+    pub(crate) fn shows(&self, _path: &Path) -> bool {
+        true
+    }
+
+    /// The plan.
+    pub(crate) fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// Every path is shown.
+    pub(crate) fn show(&mut self, _path: PathBuf, _mode: ExposeMode) {}
+
+    /// The cage on this backend; refuses what the backend cannot hold.
+    pub(crate) fn build(&self, backend: &Backend) -> Result<Confined, IsolateError> {
+        let cage = Cage::new(Arc::clone(&self.plan), backend.clone())?;
+        Ok(Confined {
+            confinement: Confinement::Cage(Arc::new(cage)),
+            environment: self.environment.clone(),
+            protection: self.protection.clone(),
+            enforced: backend.enforced(self.isolation),
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! How much of each layer the backends hold.
+
+use crate::isolate::backend::Backend;
+use crate::isolate::enforced::{Enforced, Grade};
+use crate::isolate::linux::bwrap_landlock;
+use picoclaw_policy::config::{IsolationConfig, Network};
+use picoclaw_sys::linux::landlock;
+
+impl Backend {
+    /// How much of each layer this backend holds.
+    pub fn enforced(&self, isolation: &IsolationConfig) -> Enforced {
+        let network = match (self, isolation.network) {
+            (Self::Native | Self::Bwrap(_) | Self::Landlock, Network::None) => Grade::Full,
+            (Self::Bwrap(_), Network::Host) if !bwrap_landlock::holds_abstract_sockets() => Grade::None(
+                "`isolation.network` is `host`, and abstract sockets are not held (no Landlock inside bubblewrap)"
+                    .into(),
+            ),
+            (_, Network::Host) => Grade::None("`isolation.network` is `host`".into()),
+            (Self::RestrictedToken | Self::Unsupported(_), Network::None) => {
+                Grade::None(self.unsupported().into())
+            }
+        };
+        let full = || Grade::Full;
+        let counted = || {
+            Grade::Partial("memory and processes of the tree are held by a cgroup where one can be made; elsewhere they are counted every 20 ms, without socket buffers".into())
+        };
+        match self {
+            Self::Native => Enforced {
+                filesystem: full(),
+                network,
+                processes: full(),
+                syscalls: full(),
+                limits: counted(),
+            },
+            Self::Bwrap(_) => {
+                let limits = counted();
+                Enforced { filesystem: full(), network, processes: full(), syscalls: full(), limits }
+            }
+            Self::Landlock => Enforced {
+                filesystem: Grade::Partial(
+                    if isolation.unix_sockets {
+                        "modes and file attributes outside, UNIX sockets and protected files are not held"
+                    } else {
+                        "modes and file attributes outside and protected files are not held"
+                    }
+                    .into(),
+                ),
+                network,
+                processes: Grade::Partial(if landlock::abi().is_some_and(|abi| abi >= 6) {
+                    "processes are visible; signals and tracing are held".into()
+                } else {
+                    "processes are visible; tracing is held, signals are not (needs Linux 6.12)".into()
+                }),
+                syscalls: full(),
+                limits: counted(),
+            },
+            Self::RestrictedToken | Self::Unsupported(_) => {
+                let none = || Grade::None(self.unsupported().into());
+                Enforced {
+                    filesystem: none(),
+                    network: none(),
+                    processes: none(),
+                    syscalls: none(),
+                    limits: none(),
+                }
+            }
+        }
+    }
+
+    /// Why a backend is none of this platform.
+    pub(super) fn unsupported(&self) -> &'static str {
+        match self {
+            Self::Unsupported(why) => why,
+            _ => "this is Linux",
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Cages of namespaces, bubblewrap or Landlock, and the fence.
+
+mod backend_enforced;
+mod bwrap;
+mod bwrap_landlock;
+mod cage;
+mod doctor_checks;
+mod fence;
+mod host_sockets;
+mod landlock_rules;
+mod native;
+mod probe;
+mod proc_masks;
+mod rootfs;
+mod seccomp_filter;
+mod seccomp_rules;
+mod select_backend;
+mod sock_diag;
+
+pub use bwrap::{INSTALL_HINTS, bwrap_arguments, find_bwrap};
+pub use bwrap_landlock::enter_landlock_if_asked;
+pub use cage::Cage;
+pub use doctor_checks::{hold_memory, run_doctor_checks};
+pub use fence::Fence;
+pub use probe::probe;
+pub use select_backend::{ProbeResult, Unusable, choose_backend, select_backend};
+
+/// The name of the log entries with the rules of a cage.
+pub(crate) const PLAN_LOG_ENTRY: &str = "linux isolation mount plan";

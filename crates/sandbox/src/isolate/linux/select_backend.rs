@@ -1,0 +1,99 @@
+//! Selects the backend, trying no more of them than needed.
+
+use super::bwrap::find_bwrap;
+use super::probe::try_backend;
+use crate::isolate::backend::Backend;
+use crate::isolate::error::StartError;
+use picoclaw_policy::config::{Backend as BackendChoice, IsolationConfig};
+use picoclaw_sys::linux::landlock;
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Which backends work on this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProbeResult {
+    /// Our own namespaces, or why not.
+    pub native: Result<(), Unusable>,
+    /// Bubblewrap's path, or why not.
+    pub bwrap: Result<PathBuf, Unusable>,
+    /// The Landlock ABI version, if there is one.
+    pub landlock: Option<u32>,
+}
+
+/// Why a backend cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unusable {
+    /// The host does not have what it needs, and will not have it at the next start either.
+    Missing(String),
+    /// The trial failed for a reason that may pass, such as too few descriptors, memory or time. It says
+    /// nothing about the host, so no lower level is taken for it.
+    Failed(String),
+}
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Missing(reason) | Self::Failed(reason)) = self;
+        f.write_str(reason)
+    }
+}
+
+/// Selects the best backend that the configuration allows and that ran a child here.
+pub fn select_backend(isolation: &IsolationConfig, path: &OsStr) -> Result<Backend, StartError> {
+    let untried = || Unusable::Missing("not tried".to_owned());
+    let native = match isolation.backend {
+        BackendChoice::Auto | BackendChoice::Native => try_backend(Backend::Native, path),
+        BackendChoice::Bwrap => Err(untried()),
+    };
+    let bwrap = match isolation.backend {
+        BackendChoice::Auto if !matches!(native, Err(Unusable::Missing(_))) => Err(untried()),
+        BackendChoice::Native => Err(untried()),
+        BackendChoice::Auto | BackendChoice::Bwrap => try_bwrap(path),
+    };
+    choose_backend(isolation, &ProbeResult { native, bwrap, landlock: landlock::abi() })
+}
+
+/// Chooses the best backend that the configuration allows and the probe found.
+pub fn choose_backend(isolation: &IsolationConfig, probed: &ProbeResult) -> Result<Backend, StartError> {
+    let native = probed.native.clone().map(|()| Backend::Native);
+    let bwrap = probed.bwrap.clone().map(Backend::Bwrap);
+    let backend = match isolation.backend {
+        BackendChoice::Native => {
+            native.map_err(|reason| StartError::Native { reason: reason.to_string() })?
+        }
+        BackendChoice::Bwrap => bwrap.map_err(|reason| StartError::Bwrap { reason: reason.to_string() })?,
+        BackendChoice::Auto => match (native, bwrap, probed.landlock) {
+            (Ok(backend), _, _) => backend,
+            (Err(Unusable::Failed(reason)), _, _) => {
+                return Err(StartError::Trial { backend: "native", reason });
+            }
+            (_, Ok(backend), _) => backend,
+            (_, Err(Unusable::Failed(reason)), _) => {
+                return Err(StartError::Trial { backend: "bubblewrap", reason });
+            }
+            // Before ABI 3 Landlock does not hold truncation.
+            (_, _, Some(3..)) => Backend::Landlock,
+            (Err(native), Err(bwrap), _) => {
+                return Err(StartError::Nothing { native: native.to_string(), bwrap: bwrap.to_string() });
+            }
+        },
+    };
+    if let Some((layer, grade)) = backend.enforced(isolation).lacks(&isolation.require) {
+        return Err(StartError::Required { layer, grade: grade.to_string() });
+    }
+    let remapped = isolation.expose_paths.iter().any(|exposure| exposure.source != exposure.target);
+    if backend == Backend::Landlock && remapped {
+        return Err(StartError::DisabledKernelFeatures {
+            what: "an exposure with another target than its source",
+        });
+    }
+    Ok(backend)
+}
+
+/// Tries bubblewrap, if it is installed.
+pub(super) fn try_bwrap(path: &OsStr) -> Result<PathBuf, Unusable> {
+    let program = find_bwrap(path).ok_or_else(|| {
+        Unusable::Missing("bubblewrap (`bwrap`) was not found as a program of root's own".to_owned())
+    })?;
+    try_backend(Backend::Bwrap(program.clone()), path).map(|()| program)
+}

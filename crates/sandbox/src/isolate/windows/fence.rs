@@ -1,0 +1,38 @@
+//! The fence, which Windows does not have. Every grade says so.
+
+use crate::isolate::enforced::{Enforced, Grade};
+use crate::isolate::error::IsolateError;
+use crate::launch::{ChildSetup, WorkDir};
+use std::path::PathBuf;
+
+/// No fence.
+#[derive(Debug)]
+pub struct Fence;
+
+impl Fence {
+    /// Whether this system can hold a fence.
+    pub fn is_available() -> bool {
+        false
+    }
+
+    /// A fence that holds nothing.
+    pub fn new(_writable: &[PathBuf], _protected: &[PathBuf]) -> Self {
+        tracing::warn!(target: "isolation", "Isolation is off, and there is no fence on Windows: commands have your rights");
+        Self
+    }
+
+    /// Directories that stay read-only because they contain something Protected.
+    pub fn left_out(&self) -> &[PathBuf] {
+        &[]
+    }
+
+    /// How much of each layer the fence holds.
+    pub fn enforced(&self) -> Enforced {
+        let off = || Grade::None("isolation is off, and there is no fence on Windows".to_owned());
+        Enforced { filesystem: off(), network: off(), processes: off(), syscalls: off(), limits: off() }
+    }
+
+    pub(crate) fn setup(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
+        Ok(ChildSetup::unconfined(work_dir))
+    }
+}

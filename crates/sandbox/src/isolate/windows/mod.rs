@@ -1,0 +1,18 @@
+//! The cage on Windows: a restricted token of low integrity, and a job.
+//!
+//! It holds writes and privileges, neither reads nor the network.
+
+mod cage;
+mod fence;
+mod label;
+mod not_here;
+mod select_backend;
+
+pub use cage::Cage;
+pub use fence::Fence;
+pub(super) use label::label_low;
+pub use not_here::{INSTALL_HINTS, enter_landlock_if_asked, hold_memory, run_doctor_checks};
+pub use select_backend::select_backend;
+
+/// The name of the log entries with the rules of a cage.
+pub(crate) const PLAN_LOG_ENTRY: &str = "windows isolation access rules";

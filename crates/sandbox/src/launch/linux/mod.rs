@@ -1,0 +1,42 @@
+//! Children on Linux: a supervisor for each, pipes and pseudo-terminals, control groups.
+
+mod background_child;
+mod cancel_event;
+mod cgroup;
+mod child_setup;
+mod child_streams;
+mod closed_network;
+mod find_program;
+mod harden;
+mod net_counters;
+mod own_streams;
+mod pipe_pump;
+mod reap;
+mod run;
+mod running;
+mod start;
+mod supervisor_handle;
+mod tmp_usage;
+mod tree_memory;
+mod user_terminal;
+mod watch;
+
+pub(super) use background_child::BackgroundChild;
+pub(super) use cancel_event::CancelEvent;
+pub(crate) use cgroup::TreeLimits;
+pub use child_setup::ChildSetup;
+pub(crate) use child_streams::set_size;
+pub use closed_network::ClosedNetwork;
+pub use find_program::find_program;
+pub use harden::{harden_self, raise_fd_limit, resident_bytes};
+pub(crate) use net_counters::NetCounters;
+pub use own_streams::RelayedStreams;
+pub(crate) use own_streams::{RelayedPipe, RelayedTerminal};
+pub(crate) use reap::has_children;
+pub use reap::wait_for_supervisors;
+pub use run::{run_to_end, run_with_output};
+pub(super) use running::KILL_TIMEOUT;
+pub use running::Running;
+pub(crate) use running::{KERNEL_TIMEOUT, TERMINATE_TIMEOUT};
+pub use start::start;
+pub(crate) use user_terminal::{UserTerminal, stream};

@@ -1,0 +1,82 @@
+//! Tells whether the processes of a closed network tried to reach a host.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// The largest part of a file of counters that is read.
+const MAX_BYTES: usize = 16 << 10;
+
+/// The counters of a network namespace. They can be read when its processes have ended.
+#[derive(Debug)]
+pub(crate) struct NetCounters {
+    ipv4: Option<File>,
+    ipv6: Option<File>,
+    /// Whether names are asked for on the loopback, where a closed network has no server.
+    asks_loopback: bool,
+}
+
+impl NetCounters {
+    /// Those of the network namespace of a process.
+    pub(crate) fn of(pid: i32) -> Option<Self> {
+        let open = |name| File::open(format!("/proc/{pid}/net/{name}")).ok();
+        let servers = File::open("/etc/resolv.conf").ok().and_then(read).unwrap_or_default();
+        let asks_loopback = servers.lines().any(|line| line.starts_with("nameserver 127."));
+        Some(Self { ipv4: open("snmp"), ipv6: open("snmp6"), asks_loopback })
+    }
+
+    /// Whether a packet had no route, or a question for a name found no server.
+    pub(crate) fn has_tried(&self) -> bool {
+        let [ipv4, ipv6] =
+            [&self.ipv4, &self.ipv6].map(|file| file.as_ref().and_then(read_again).unwrap_or_default());
+        let counts = |name| counter(&ipv4, name) + counter(&ipv6, name);
+        let unanswered = if self.asks_loopback { counts("Udp:NoPorts") } else { 0 };
+        counts("Ip:OutNoRoutes") + counts("Ip6OutNoRoutes") + unanswered > 0
+    }
+}
+
+fn read(file: File) -> Option<String> {
+    read_again(&file)
+}
+
+fn read_again(file: &File) -> Option<String> {
+    let mut text = vec![0; MAX_BYTES];
+    let length = file.read_at(&mut text, 0).ok()?;
+    text.truncate(length);
+    String::from_utf8(text).ok()
+}
+
+/// The value of a counter: `Ip:OutNoRoutes` in the lines of `snmp`, the first of which names the
+/// columns, or `Ip6OutNoRoutes` in those of `snmp6`.
+fn counter(text: &str, name: &str) -> u64 {
+    let Some((group, column)) = name.split_once(':') else {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        return line.and_then(|value| value.trim().parse().ok()).unwrap_or(0);
+    };
+    let is_of_group = |line: &&str| line.split(':').next() == Some(group);
+    let mut lines = text.lines().filter(is_of_group).map(str::split_whitespace);
+    let (Some(names), Some(values)) = (lines.next(), lines.next()) else { return 0 };
+    let found = names.zip(values).find(|(known, _)| *known == column);
+    found.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_is_found_by_its_name() {
+        let snmp =
+            "Ip: Forwarding OutNoRoutes\nIp: 2 7\nIcmp: A\nIcmp: 1\nUdp: InDatagrams NoPorts\nUdp: 4 5\n";
+        let snmp6 = "Ip6InReceives \t8\nIp6OutNoRoutes                  \t9\n";
+        for (text, name, want) in [
+            (snmp, "Ip:OutNoRoutes", 7),
+            (snmp, "Udp:NoPorts", 5),
+            (snmp, "Tcp:NoPorts", 0),
+            (snmp6, "Ip6OutNoRoutes", 9),
+            (snmp, "Ip6OutNoRoutes", 0),
+            ("", "Ip:OutNoRoutes", 0),
+        ] {
+            assert_eq!(counter(text, name), want, "{name}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Turns a [`LaunchSpec`] into a running child.
+
+use crate::launch::error::{LaunchError, ProgramError};
+use crate::launch::linux::cgroup::{Cgroup, TreeLimits};
+use crate::launch::linux::child_setup::ChildSetup;
+use crate::launch::linux::child_streams::{self, ChildStreams, ChildTerminal};
+use crate::launch::linux::reap::spawn_supervisor;
+use crate::launch::linux::running::Running;
+use crate::launch::linux::supervisor_handle::SupervisorHandle;
+use crate::launch::linux::tmp_usage::TmpUsage;
+use crate::launch::linux::watch::watch;
+use crate::launch::spec::{Deadline, LaunchSpec};
+use picoclaw_sys::linux::{ChildSpec, Exec, Report, Step};
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Starts a child, and returns when its program runs. After an error no process of it is left.
+pub fn start(spec: LaunchSpec) -> Result<Running, LaunchError> {
+    let starting = StartingChild::new(spec)?;
+    match starting.running.supervisor.first_report() {
+        Some(Report::Started) => {
+            if let Some(tmp) = starting.running.supervisor.shared_tmp() {
+                tmp.open(starting.running.pid());
+            }
+            Ok(starting.running)
+        }
+        report => Err(starting.failure(report)),
+    }
+}
+
+/// A child whose program may not run yet.
+pub(super) struct StartingChild {
+    pub(super) running: Running,
+    program: PathBuf,
+    /// For naming the step that failed.
+    child_spec: Arc<ChildSpec>,
+}
+
+impl StartingChild {
+    /// Starts a child without waiting for its program.
+    pub(super) fn new(mut spec: LaunchSpec) -> Result<Self, LaunchError> {
+        let (parent_streams, child_streams) =
+            child_streams::open(spec.streams.clone(), spec.setup.ruleset.as_ref())?;
+        let ready_file = spec.setup.ready_file.take();
+        let limits = spec.setup.tree_limits;
+        let cgroup = (limits != TreeLimits::default()).then(|| Cgroup::new(limits)).flatten();
+        let joins = cgroup.iter().flat_map(Cgroup::procs).map(Step::JoinCgroup);
+        spec.setup.command.splice(0..0, joins);
+        let child_spec = Arc::new(child_spec(&mut spec, &child_streams)?);
+        let spawned =
+            spawn_supervisor(&child_spec).map_err(|error| LaunchError::step("start a process", error))?;
+        let tmp = (!spec.setup.private_dirs.is_empty()).then(TmpUsage::default);
+        let supervisor = Arc::new(SupervisorHandle::new(spawned, ready_file, limits, cgroup, tmp));
+        let program = spec.program.clone();
+        let running = Running::new(Arc::clone(&supervisor), parent_streams, &spec);
+        watch(&supervisor, limits, std::mem::take(&mut spec.setup.private_dirs))
+            .map_err(|error| LaunchError::step("watch its limits", error))?;
+        Ok(Self { running, program, child_spec })
+    }
+
+    /// Whether the program ran, for a child that has ended.
+    pub(super) fn check(&self) -> Result<(), LaunchError> {
+        match self.running.supervisor.first_report() {
+            report @ Some(Report::SetupFailed(..) | Report::CommandFailed(..) | Report::ExecFailed(_)) => {
+                Err(self.failure(report))
+            }
+            // Without a report the supervisor was killed, and the status says so.
+            _ => Ok(()),
+        }
+    }
+
+    fn failure(&self, report: Option<Report>) -> LaunchError {
+        self.running.supervisor.wait_until(None);
+        let failed = |step: Option<&Step>, errno| {
+            let step = step.map_or_else(|| "start the command".to_owned(), Step::to_string);
+            LaunchError::step(step, io::Error::from_raw_os_error(errno))
+        };
+        match report {
+            Some(Report::SetupFailed(at, errno)) => failed(self.child_spec.setup.get(at), errno),
+            Some(Report::CommandFailed(at, errno)) => failed(self.child_spec.command.get(at), errno),
+            Some(Report::ExecFailed(errno)) => {
+                ProgramError::from_errno(self.program.clone(), io::Error::from_raw_os_error(errno)).into()
+            }
+            _ => LaunchError::Vanished,
+        }
+    }
+}
+
+/// The whole child as steps. Descriptors in them belong to `spec` and `streams`.
+fn child_spec(spec: &mut LaunchSpec, streams: &ChildStreams) -> Result<ChildSpec, LaunchError> {
+    let (program, argv) = command_line(spec);
+    let exec = Exec {
+        path: c_string(program.as_os_str(), "the program's name")?,
+        argv: argv.iter().map(|text| c_string(text, "an argument")).collect::<Result<_, _>>()?,
+        envp: environment_strings(&spec.environment)?,
+    };
+    let (mut setup, mut command) = terminal_steps(streams.terminal);
+    command.extend(streams.steps());
+    command.extend(spec.setup.work_dir.as_ref().map(|directory| Step::Fchdir(directory.as_raw_fd())));
+    command.append(&mut spec.setup.command);
+    setup.append(&mut spec.setup.setup);
+    for step in &mut setup {
+        if let Step::Console(_, terminal) = step {
+            *terminal = streams.terminal_path();
+        }
+    }
+    let ChildSetup { namespaces, mode, system_v_limit, .. } = spec.setup;
+    let is_scoped = spec.setup.scope.is_some();
+    let deadline = match spec.deadline {
+        Deadline::After(time) => Some(time),
+        Deadline::None => None,
+    };
+    let network = spec.setup.network.as_ref().map(|network| Arc::clone(&network.0));
+    Ok(ChildSpec { namespaces, network, mode, is_scoped, setup, command, exec, system_v_limit, deadline })
+}
+
+/// With a terminal the command gets a process group of its own in the supervisor's session. The group has a parent in its
+/// session, so a terminal's suspend key can stop it; and since the command does not lead the session, it cannot acquire
+/// another terminal by opening one. Without a terminal it gets a session of its own: the scheduler divides processor time
+/// among sessions first, so a busy tree does not keep its supervisor from running.
+fn terminal_steps(terminal: Option<ChildTerminal>) -> (Vec<Step>, Vec<Step>) {
+    let Some(ChildTerminal { fd, starts_in_background }) = terminal else {
+        return (Vec::new(), vec![Step::NewSession]);
+    };
+    let mut command = vec![Step::NewProcessGroup];
+    if !starts_in_background {
+        command.push(Step::ForegroundGroup(fd));
+    }
+    (vec![Step::ControllingTerminal(fd)], command)
+}
+
+/// The program to execute and its arguments: the command, or a builder that confines and runs it.
+fn command_line(spec: &LaunchSpec) -> (PathBuf, Vec<OsString>) {
+    let Some((builder, arguments)) = &spec.setup.builder else {
+        return (spec.program.clone(), spec.argv.clone());
+    };
+    let mut argv = vec![builder.clone().into_os_string()];
+    argv.extend(arguments.iter().cloned());
+    argv.push(spec.program.clone().into_os_string());
+    argv.extend(spec.argv.iter().skip(1).cloned());
+    (builder.clone(), argv)
+}
+
+fn environment_strings(environment: &[(OsString, OsString)]) -> Result<Vec<CString>, LaunchError> {
+    let strings = environment.iter().map(|(name, value)| {
+        let mut text = name.clone();
+        text.push("=");
+        text.push(value);
+        c_string(&text, "the environment")
+    });
+    strings.collect()
+}
+
+fn c_string(text: &OsStr, what: &'static str) -> Result<CString, LaunchError> {
+    CString::new(text.as_bytes()).map_err(|_| LaunchError::Nul { what })
+}

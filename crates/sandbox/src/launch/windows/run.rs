@@ -1,0 +1,189 @@
+//! Runs a child to its end, within its deadline and output limit.
+
+use super::running::Running;
+use super::start::start;
+use crate::launch::cancel::CancelToken;
+use crate::launch::error::LaunchError;
+use crate::launch::spec::LaunchSpec;
+use crate::launch::status::{Finished, Status};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::windows::io::OwnedHandle;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::task::{Context, Wake, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long output is read after the tree has ended.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
+/// The size of a read buffer.
+const BUFFER: usize = 64 << 10;
+/// Events that wait to be handled; a thread with one more waits.
+const MAX_EVENTS: usize = 16;
+
+/// Where output came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::launch) enum OutputStream {
+    Stdout,
+    Stderr,
+}
+
+/// What the threads of a child report.
+enum Event {
+    Output(OutputStream, Vec<u8>),
+    Closed,
+    Exited,
+    /// Nothing but a reason to look.
+    Woken,
+}
+
+/// Starts a child, feeds its input, collects its output and ends it at its deadline. Returns at most three seconds after
+/// the deadline, whatever the child does with its pipes.
+pub fn run_to_end(spec: LaunchSpec) -> Result<Finished, LaunchError> {
+    run_with_output(spec, &CancelToken::new(), &|_| {})
+}
+
+/// The same; kills the tree when `cancel` is cancelled, and passes output to `on_output` as it comes.
+pub fn run_with_output(
+    spec: LaunchSpec,
+    cancel: &CancelToken,
+    on_output: &dyn Fn(&[u8]),
+) -> Result<Finished, LaunchError> {
+    Ok(start(spec)?.finish_with_output(cancel, on_output))
+}
+
+impl Running {
+    /// Waits for the child's end as [`run_to_end`] does.
+    pub fn finish(self) -> Finished {
+        self.finish_with_output(&CancelToken::new(), &|_| {})
+    }
+
+    /// Waits for the child's end as [`run_with_output`] does.
+    pub fn finish_with_output(mut self, cancel: &CancelToken, on_output: &dyn Fn(&[u8])) -> Finished {
+        let (mut stdout, mut stderr) = (self.new_output(), self.new_output());
+        let status = self.poll_until_exit(cancel, &mut |stream, bytes| {
+            on_output(bytes);
+            match stream {
+                OutputStream::Stdout => stdout.push(bytes),
+                OutputStream::Stderr => stderr.push(bytes),
+            }
+        });
+        let (stdout, stderr, limit) = (stdout.take(), stderr.take(), self.reached_limit(status));
+        Finished { status, stdout, stderr, limit, duration: self.started.elapsed() }
+    }
+
+    /// Serves the pipes that were not taken until the tree has ended.
+    pub(in crate::launch) fn poll_until_exit(
+        &mut self,
+        cancel: &CancelToken,
+        sink: &mut dyn FnMut(OutputStream, &[u8]),
+    ) -> Status {
+        let (sender, events) = mpsc::sync_channel(MAX_EVENTS);
+        let Ok(mut open) = self.start_threads(&sender) else {
+            self.child.kill();
+            return Status::Halted;
+        };
+        let waker = Waker::from(Arc::new(EventWaker(sender.clone())));
+        let mut cancelled = pin!(cancel.cancelled());
+        let mut is_cancelled = cancelled.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
+        let (mut ended_by_us, mut until) = (None, self.deadline);
+        loop {
+            if ended_by_us.is_none() && is_cancelled {
+                ended_by_us = Some(Status::Halted);
+            } else if ended_by_us.is_none() && until.is_some_and(|until| Instant::now() >= until) {
+                ended_by_us = Some(Status::TimedOut);
+            }
+            if ended_by_us.is_some() {
+                self.child.kill();
+                until = None;
+            }
+            match receive(&events, until) {
+                Some(Event::Output(stream, bytes)) => sink(stream, &bytes),
+                Some(Event::Closed) => open -= 1,
+                Some(Event::Exited) => break,
+                Some(Event::Woken) | None => {}
+            }
+            is_cancelled = cancel.is_cancelled();
+        }
+        let status = self.child.wait(None).unwrap_or(Status::Halted);
+        // The processes that it left.
+        self.child.kill();
+        let until = Some(Instant::now() + DRAIN_TIMEOUT);
+        while open > 0 {
+            match receive(&events, until) {
+                Some(Event::Output(stream, bytes)) => sink(stream, &bytes),
+                Some(Event::Closed) => open -= 1,
+                Some(Event::Exited | Event::Woken) => {}
+                None => break,
+            }
+        }
+        ended_by_us.unwrap_or(status)
+    }
+
+    /// Starts the threads that serve the pipes and wait for the end; how many outputs are open.
+    fn start_threads(&mut self, events: &SyncSender<Event>) -> io::Result<usize> {
+        let input = std::mem::take(&mut self.streams.input);
+        if let Some(stdin) = self.streams.stdin.take().filter(|_| !input.is_empty()) {
+            spawn_thread("stdin", move || {
+                // A child that closes its input wants no more.
+                let _ = File::from(stdin).write_all(&input);
+            })?;
+        }
+        let outputs = [
+            (OutputStream::Stdout, self.streams.stdout.take()),
+            (OutputStream::Stderr, self.streams.stderr.take()),
+        ];
+        let mut open = 0;
+        for (stream, pipe) in outputs {
+            if let Some(pipe) = pipe {
+                let events = events.clone();
+                spawn_thread("output", move || read_all(pipe, stream, &events))?;
+                open += 1;
+            }
+        }
+        let (child, events) = (Arc::clone(&self.child), events.clone());
+        spawn_thread("wait", move || {
+            child.wait(None);
+            // The receiver is gone when it waits no longer.
+            let _ = events.send(Event::Exited);
+        })?;
+        Ok(open)
+    }
+}
+
+fn spawn_thread(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name(name.to_owned()).spawn(run).map(drop)
+}
+
+/// Reads a pipe to its end, or until its output is not wanted any more.
+fn read_all(pipe: OwnedHandle, stream: OutputStream, events: &SyncSender<Event>) {
+    let (mut pipe, mut buffer) = (File::from(pipe), vec![0; BUFFER]);
+    while let Ok(length @ 1..) = pipe.read(&mut buffer) {
+        let bytes = buffer.get(..length).unwrap_or_default().to_vec();
+        if events.send(Event::Output(stream, bytes)).is_err() {
+            return;
+        }
+    }
+    let _ = events.send(Event::Closed);
+}
+
+/// The next event, until `until` at most.
+fn receive(events: &Receiver<Event>, until: Option<Instant>) -> Option<Event> {
+    let Some(until) = until else { return events.recv().ok() };
+    match events.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        Ok(event) => Some(event),
+        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+    }
+}
+
+/// Wakes the thread that waits for events.
+struct EventWaker(SyncSender<Event>);
+
+impl Wake for EventWaker {
+    fn wake(self: Arc<Self>) {
+        // With as many events as there may be, that thread is awake.
+        let _ = self.0.try_send(Event::Woken);
+    }
+}
