@@ -1,20 +1,13 @@
 //! The operator's ssh-agent and gpg-agent, lent to a command: their sockets and public keys, never private ones.
 
-use crate::confine::{operator_home, runtime_dir};
-use crate::isolate::UserEnvironment;
-use crate::launch::environment::{self, Variables};
-use picoclaw_policy::config::{Expose, ExposeMode};
-use rustix::fs::{CWD, Mode, mkdirat};
-use rustix::io::Errno;
+#[cfg(target_os = "linux")]
+mod lend;
+#[cfg(not(target_os = "linux"))]
+mod refuse;
+
+use picoclaw_policy::config::Expose;
 use std::ffi::OsString;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-
-/// The restricted socket of a gpg-agent: it signs and decrypts, and neither exports nor changes a key.
-const GPG_SOCKET: &str = "S.gpg-agent.extra";
-
-/// Public keys, of which a home of GnuPG has one. The trust in them stays outside: GnuPG fails where it cannot write it.
-const GPG_FILES: [&str; 2] = ["pubring.kbx", "pubring.gpg"];
+use std::path::PathBuf;
 
 /// Which agents of the operator a command may use.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,6 +38,12 @@ pub enum HostAgentError {
         /// Where it was looked for.
         tried: Vec<PathBuf>,
     },
+    /// Another system than Linux.
+    #[error("`{flag}` works on Linux alone")]
+    LinuxOnly {
+        /// The flag.
+        flag: &'static str,
+    },
     /// The home of GnuPG in the cage cannot be made.
     #[error("`--gpg`: could not make `{}`", path.display())]
     GpgHome {
@@ -65,7 +64,7 @@ impl HostAgentError {
             Self::NoGpgAgent { .. } => {
                 "`gpgconf --launch gpg-agent` starts one; `gpgconf --list-dirs agent-extra-socket` says where its socket is"
             }
-            Self::GpgHome { .. } => return None,
+            Self::GpgHome { .. } | Self::LinuxOnly { .. } => return None,
         };
         Some(hint.to_owned())
     }
@@ -79,79 +78,6 @@ pub(crate) struct LentAgents {
     /// Directories that are the command's own.
     pub(crate) private: Vec<PathBuf>,
     pub(crate) variables: Vec<(OsString, OsString)>,
-}
-
-impl HostAgents {
-    /// Finds the agents that are asked for, as a command with this user environment will see them.
-    pub(crate) fn find(self, host: &Variables, user: &UserEnvironment) -> Result<LentAgents, HostAgentError> {
-        let mut lent = LentAgents::default();
-        let home = operator_home(host);
-        if self.ssh {
-            lent.add_ssh(host, &home)?;
-        }
-        if self.gpg {
-            lent.add_gpg(host, &home, user)?;
-        }
-        Ok(lent)
-    }
-}
-
-impl LentAgents {
-    fn add_ssh(&mut self, host: &Variables, home: &Path) -> Result<(), HostAgentError> {
-        let socket = environment::get(host, "SSH_AUTH_SOCK").filter(|path| !path.is_empty());
-        let path = PathBuf::from(socket.ok_or(HostAgentError::NoSshAgent)?);
-        UnixStream::connect(&path)
-            .map_err(|source| HostAgentError::SilentSshAgent { path: path.clone(), source })?;
-        let lent = runtime_dir().join("ssh-agent.sock");
-        self.variables.push(("SSH_AUTH_SOCK".into(), lent.clone().into()));
-        self.expose(path, lent, ExposeMode::ReadWrite);
-        // ssh looks for the user's own file in the home that /etc/passwd names, and for these two in any case.
-        let system = PathBuf::from("/etc/ssh/ssh_known_hosts");
-        for (known, at) in
-            [(home.join(".ssh/known_hosts"), "/etc/ssh/ssh_known_hosts2".into()), (system.clone(), system)]
-        {
-            if known.is_file() {
-                self.expose(known, at, ExposeMode::ReadOnly);
-            }
-        }
-        Ok(())
-    }
-
-    fn add_gpg(
-        &mut self,
-        host: &Variables,
-        home: &Path,
-        user: &UserEnvironment,
-    ) -> Result<(), HostAgentError> {
-        let named = environment::get(host, "GNUPGHOME").filter(|path| !path.is_empty()).map(PathBuf::from);
-        let gpg_home = named.clone().unwrap_or_else(|| home.join(".gnupg"));
-        // Where there is a `/run/user/UID`, the agent of the default home has its sockets there.
-        let runtime = runtime_dir().join("gnupg");
-        let mut tried: Vec<_> = named.is_none().then(|| runtime.join(GPG_SOCKET)).into_iter().collect();
-        tried.push(gpg_home.join(GPG_SOCKET));
-        let Some(socket) = tried.iter().find(|path| UnixStream::connect(path).is_ok()).cloned() else {
-            return Err(HostAgentError::NoGpgAgent { tried });
-        };
-        self.expose(socket, runtime.join("S.gpg-agent"), ExposeMode::ReadWrite);
-        let lent_home = user.path().join("home/.gnupg");
-        match mkdirat(CWD, &lent_home, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(errno) => return Err(HostAgentError::GpgHome { path: lent_home, source: errno.into() }),
-        }
-        for name in GPG_FILES {
-            if gpg_home.join(name).is_file() {
-                self.expose(gpg_home.join(name), lent_home.join(name), ExposeMode::ReadOnly);
-            }
-        }
-        // GnuPG uses directories that are open to their owner alone. Over the command's own home of GnuPG lies an empty
-        // one, so that nothing of yours stays there and none of its keys is replaced.
-        self.private.extend([runtime, lent_home]);
-        Ok(())
-    }
-
-    fn expose(&mut self, source: PathBuf, target: PathBuf, mode: ExposeMode) {
-        self.exposures.push(Expose { source, target, mode });
-    }
 }
 
 fn paths(tried: &[PathBuf]) -> String {

@@ -3,13 +3,21 @@
 
 use std::ffi::OsStr;
 use std::io;
+#[cfg(target_os = "linux")]
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::ffi::OsStrExt;
+#[cfg(target_os = "linux")]
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
+/// There is no systemd.
+#[cfg(not(target_os = "linux"))]
+pub fn notify(_socket: &OsStr, _state: &str) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Sends `state` to the socket that `$NOTIFY_SOCKET` names: a path, or `@` and an abstract name.
+#[cfg(target_os = "linux")]
 pub fn notify(socket: &OsStr, state: &str) -> io::Result<()> {
-    let address = match socket.as_bytes().strip_prefix(b"@") {
+    let address = match socket.as_encoded_bytes().strip_prefix(b"@") {
         Some(name) => SocketAddr::from_abstract_name(name)?,
         None => SocketAddr::from_pathname(socket)?,
     };
@@ -18,7 +26,7 @@ pub fn notify(socket: &OsStr, state: &str) -> io::Result<()> {
     sender.send_to_addr(state.as_bytes(), &address).map(drop)
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 

@@ -71,6 +71,11 @@ const PLATFORMS: &[&str] = &[
 const PLATFORMS_IN: &[&str] = &[
     "crates/sys/src/",
     "crates/sandbox/src/confine/",
+    "crates/sandbox/src/host_agents.rs",
+    "crates/sandbox/src/line_proxy/mod.rs",
+    "crates/sandbox/src/outbound/",
+    "crates/sandbox/src/sd_notify.rs",
+    "crates/sandbox/src/terminal/mod.rs",
     "crates/sandbox/src/isolate/",
     "crates/sandbox/src/launch/",
     "crates/sandbox/src/root/",

@@ -8,8 +8,8 @@ use crate::confine::Settings;
 use crate::file_lock::FileLock;
 use crate::instance::Instance;
 use crate::isolate::{Backend, Enforced, Grade, IsolateError, PlanError, StartError, select_backend};
-use crate::launch::Principal;
 use crate::launch::environment::{self, Variables};
+use crate::launch::{self, Principal, Shell, is_program};
 use crate::project_envs::ProjectEnvs;
 use crate::state_dir::StateError;
 use picoclaw_policy::AgentId;
@@ -18,21 +18,14 @@ use picoclaw_policy::shell::Dialect;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Shells in order of preference, with the arguments before the command.
-const SHELLS: &[(&str, Dialect, &[&str])] = &[
-    ("/bin/bash", Dialect::Bash, &["bash", "--noprofile", "--norc", "-c"]),
-    ("/bin/sh", Dialect::Posix, &["sh", "-c"]),
-];
 
 /// Why no command can be run.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecEnvError {
-    /// There is neither bash nor sh.
-    #[error("there is no `/bin/bash` and no `/bin/sh`")]
+    /// There is neither bash nor sh; on Windows, no PowerShell.
+    #[error("there is no {}", launch::SHELL_NAMES)]
     NoShell,
     /// Isolation is enabled and not available.
     #[error("{}\nhint: {}", .0, .0.hint())]
@@ -84,9 +77,10 @@ impl ExecEnv {
         instance: &Instance,
         host: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, ExecEnvError> {
-        let (program, shell, arguments) =
-            SHELLS.iter().find(|(path, ..)| is_program(Path::new(path))).ok_or(ExecEnvError::NoShell)?;
         let host: Variables = host.into_iter().collect();
+        let shells = launch::shells(&host);
+        let Shell { program, dialect, arguments } =
+            shells.into_iter().find(|shell| is_program(&shell.program)).ok_or(ExecEnvError::NoShell)?;
         let plain = environment::without_secrets(host.iter().cloned(), &config.secrets);
         let backend = if config.isolation.enabled { Some(select_backend_for(config, &host)?) } else { None };
         let (mut agents, mut principals, mut in_use) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
@@ -109,15 +103,7 @@ impl ExecEnv {
             host,
             backend,
         };
-        Ok(Self {
-            program: program.into(),
-            arguments,
-            shell: *shell,
-            agents,
-            principals,
-            _in_use: in_use,
-            settings,
-        })
+        Ok(Self { program, arguments, shell: dialect, agents, principals, _in_use: in_use, settings })
     }
 
     /// The dialect of the shell that runs commands.
@@ -177,10 +163,9 @@ pub(super) fn log_unenforced(backend: &Backend, isolation: &IsolationConfig) {
         Backend::Landlock => {
             tracing::warn!(target: "isolation", layers = less, "Landlock alone holds less than a cage");
         }
+        Backend::RestrictedToken => {
+            tracing::warn!(target: "isolation", layers = less, "A restricted token holds less than a cage");
+        }
         _ => tracing::debug!(target: "isolation", layers = less, "Not held in full"),
     }
-}
-
-fn is_program(path: &Path) -> bool {
-    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }

@@ -5,12 +5,12 @@
 
 use crate::act::Operands;
 use crate::files::Files;
+use crate::launch::is_program;
 use crate::root::{EntryKind, Page, Place, ProtectedInodes};
 use picoclaw_policy::shell::guard::{FileSystem, Judgement, Resolved};
 use picoclaw_policy::{Access, CleanPath, FileKind, LinkOwner};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// The most names of a directory that a pattern is compared with.
@@ -125,8 +125,4 @@ fn parts(word: &str) -> impl Iterator<Item = &str> {
             Some(at) => part[..at].rfind('/').map(|slash| &part[..=slash]),
         }
     })
-}
-
-fn is_program(path: &Path) -> bool {
-    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }

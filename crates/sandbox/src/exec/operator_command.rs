@@ -22,7 +22,7 @@ use crate::ledger::{Entry, Ledger};
 use crate::permit::OutcomeGuard;
 use crate::project_envs::ProjectEnvs;
 use crate::protect::{Report, Watch};
-use picoclaw_policy::config::{Backend as BackendChoice, Expose, ExposeMode, IsolationConfig, Network};
+use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network};
 use picoclaw_policy::{Grant, Subject, Verdict, Zone};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -199,11 +199,8 @@ impl OperatorCommand<'_> {
         }
         let (work_dir, variables) = (self.dir.resolve(&user), lent.variables);
         let prepared = PreparedCommand { program: &program, planned, work_dir, variables, ports };
-        // A native cage is attempted without a probe: where it works, the probe would be a second
-        // cage.
-        let native = Backend::Native.enforced(&isolation).lacks(&isolation.require).is_none();
-        if native && isolation.backend == BackendChoice::Auto {
-            match self.start_on(&Backend::Native, &prepared, &ledger) {
+        if let Some(backend) = isolate::untried_backend(&isolation) {
+            match self.start_on(&backend, &prepared, &ledger) {
                 Err(CommandError::Launch(LaunchError::Confinement(_) | LaunchError::Step { .. })) => {}
                 done => return done,
             }

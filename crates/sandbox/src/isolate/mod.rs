@@ -51,9 +51,9 @@ pub use mount_table::MountTable;
 pub(crate) use network_settings::set_network_variables;
 pub use passwd::passwd_with_home;
 pub use plan::{CommandSource, HiddenPath, InstancePaths, Plan, PlanRequest, WorkspaceMount, plan};
-pub(crate) use platform::PLAN_LOG_ENTRY;
 pub use platform::{
     Cage, Fence, INSTALL_HINTS, enter_landlock_if_asked, hold_memory, run_doctor_checks, select_backend,
 };
+pub(crate) use platform::{PLAN_LOG_ENTRY, untried_backend};
 pub use project_root::{ProjectRoot, RootKind, RootRefused, find_project_root};
 pub use toolchain::{cargo_settings, link_python_packages, toolchain_variables};

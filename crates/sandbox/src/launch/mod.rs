@@ -16,6 +16,7 @@ mod linux;
 mod output_limit;
 mod principal;
 mod publish;
+mod shell;
 mod spec;
 mod status;
 mod streams;
@@ -39,14 +40,15 @@ pub(crate) use linux::{
     set_size, stream,
 };
 pub use output_limit::{HeadTail, OutputLimit, TruncatedOutput};
-pub(crate) use platform::NetCounters;
 pub use platform::{
     ChildSetup, ClosedNetwork, Running, find_program, harden_self, raise_fd_limit, resident_bytes,
     run_to_end, run_with_output, start, wait_for_supervisors,
 };
+pub(crate) use platform::{NetCounters, SHELL_NAMES, is_program, shells};
 pub use principal::Principal;
 pub(crate) use publish::ListeningPort;
 pub use publish::{PublishError, PublishedPort};
+pub(crate) use shell::Shell;
 pub use spec::{Deadline, LaunchSpec, WorkDir};
 pub use status::{Finished, Limit, Status};
 pub use streams::{Output, Stdin, Streams, WindowSize};

@@ -1,29 +1,8 @@
-//! TCP connections: opening one, and one that was permitted.
+//! A TCP connection that was permitted.
 
-use super::wait_limit::WaitLimit;
 use crate::permit::OutcomeGuard;
-use rustix::event::PollFlags;
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpStream};
-
-/// Connects to an address; the socket is non-blocking.
-pub(super) fn dial(address: SocketAddr, limit: &WaitLimit) -> io::Result<TcpStream> {
-    limit.left()?;
-    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-    match connect(&socket, &address) {
-        Ok(()) => {}
-        Err(Errno::INPROGRESS) => {
-            limit.wait(&socket, PollFlags::OUT)?;
-            sockopt::socket_error(&socket)??;
-        }
-        Err(why) => return Err(why.into()),
-    }
-    Ok(TcpStream::from(socket))
-}
 
 /// Whether a connection to this address is made: what `picoclaw doctor` tries in its cage.
 pub fn can_connect(address: SocketAddr) -> bool {

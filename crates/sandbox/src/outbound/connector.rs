@@ -1,9 +1,10 @@
 //! Resolves hosts and connects to them: resolving needs no permit, connecting does.
 
-use super::connection::{Connection, dial};
+use super::connection::Connection;
 use super::dns::{DnsLookup, HostResolver, Resolver};
 use super::error::OutboundError;
 use super::proxy_tunnel::open_tunnel;
+use super::socket::dial;
 use super::wait_limit::{WaitEnded, WaitLimit};
 use crate::permit::{Effect, Permit, Sealed};
 use crate::warden::Warden;

@@ -9,7 +9,16 @@ mod connector;
 mod dns;
 mod error;
 mod proxy_tunnel;
+#[cfg(target_os = "linux")]
+mod socket_linux;
+#[cfg(windows)]
+mod socket_windows;
 mod wait_limit;
+
+#[cfg(target_os = "linux")]
+use socket_linux as socket;
+#[cfg(windows)]
+use socket_windows as socket;
 
 pub use connection::{Connection, can_connect};
 pub use connector::{Connect, Outbound};

@@ -3,12 +3,11 @@
 //! The target is an address that was judged, never a name: the proxy could resolve a name to
 //! another host. Plain HTTP goes through a tunnel too, for the same reason.
 
-use super::connection::dial;
 use super::dns::DnsLookup;
 use super::error::{OutboundError, wait_ended};
-use super::wait_limit::WaitLimit;
+use super::socket::dial;
+use super::wait_limit::{Readiness, WaitLimit};
 use picoclaw_policy::network::{ProxyAddress, Resolution};
-use rustix::event::PollFlags;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 
@@ -76,12 +75,12 @@ fn exchange(stream: &TcpStream, request: &[u8], limit: &WaitLimit) -> io::Result
     let mut sent = 0;
     while sent < request.len() {
         let rest = request.get(sent..).unwrap_or_default();
-        sent += retry_until_ready(limit, stream, PollFlags::OUT, |mut stream| stream.write(rest))?;
+        sent += retry_until_ready(limit, stream, Readiness::Writable, |mut stream| stream.write(rest))?;
     }
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
-        if retry_until_ready(limit, stream, PollFlags::IN, |mut stream| stream.read(&mut byte))? == 0 {
+        if retry_until_ready(limit, stream, Readiness::Readable, |mut stream| stream.read(&mut byte))? == 0 {
             return Err(io::Error::other("it hung up"));
         }
         head.extend(byte);
@@ -97,13 +96,13 @@ fn exchange(stream: &TcpStream, request: &[u8], limit: &WaitLimit) -> io::Result
 fn retry_until_ready<'s>(
     limit: &WaitLimit,
     stream: &'s TcpStream,
-    events: PollFlags,
+    readiness: Readiness,
     mut attempt: impl FnMut(&'s TcpStream) -> io::Result<usize>,
 ) -> io::Result<usize> {
     loop {
         limit.left()?;
         match attempt(stream) {
-            Err(why) if why.kind() == io::ErrorKind::WouldBlock => limit.wait(stream, events)?,
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock => limit.wait(stream, readiness)?,
             Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
             done => return done,
         }

@@ -1,9 +1,7 @@
 //! A deadline and a cancellation for waits.
 
 use crate::launch::CancelToken;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// How often a wait checks for cancellation where nothing wakes it.
@@ -25,6 +23,13 @@ pub enum WaitEnded {
     /// It was cancelled.
     #[error("stopped")]
     Cancelled,
+}
+
+/// What a socket is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Readiness {
+    Readable,
+    Writable,
 }
 
 impl From<WaitEnded> for io::Error {
@@ -61,31 +66,14 @@ impl WaitLimit {
         }
     }
 
+    /// Its cancellation.
+    #[cfg(target_os = "linux")]
+    pub(super) fn cancel(&self) -> &CancelToken {
+        &self.cancel
+    }
+
     /// How long a wait may take before it checks for cancellation, where nothing wakes it.
     pub(super) fn slice(&self) -> Result<Duration, WaitEnded> {
         Ok(self.left()?.min(CANCEL_INTERVAL))
-    }
-
-    /// Waits until `fd` is ready for `events`.
-    pub(super) fn wait(&self, fd: impl AsFd, events: PollFlags) -> io::Result<()> {
-        loop {
-            let time = match self.cancel.event_fd() {
-                Some(_) => self.left()?,
-                None => self.slice()?,
-            };
-            let mut fds = vec![PollFd::new(&fd, events)];
-            fds.extend(self.cancel.event_fd().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
-            // Rounded up to a millisecond: a wait must not spin at its end.
-            let time = Timespec::try_from(time.max(Duration::from_millis(1))).map_err(io::Error::other)?;
-            match poll(&mut fds, Some(&time)) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(why) => return Err(why.into()),
-            }
-            let is_ready = fds.first().is_some_and(|fd| !fd.revents().is_empty());
-            self.left()?;
-            if is_ready {
-                return Ok(());
-            }
-        }
     }
 }

@@ -23,6 +23,7 @@ pub use cage::Cage;
 pub use doctor_checks::{hold_memory, run_doctor_checks};
 pub use fence::Fence;
 pub use probe::probe;
+pub(crate) use select_backend::untried_backend;
 pub use select_backend::{ProbeResult, Unusable, choose_backend, select_backend};
 
 /// The name of the log entries with the rules of a cage.

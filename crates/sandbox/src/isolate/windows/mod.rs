@@ -13,6 +13,7 @@ pub use fence::Fence;
 pub(super) use label::label_low;
 pub use not_here::{INSTALL_HINTS, enter_landlock_if_asked, hold_memory, run_doctor_checks};
 pub use select_backend::select_backend;
+pub(crate) use select_backend::untried_backend;
 
 /// The name of the log entries with the rules of a cage.
 pub(crate) const PLAN_LOG_ENTRY: &str = "windows isolation access rules";

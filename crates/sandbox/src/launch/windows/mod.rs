@@ -10,6 +10,7 @@ mod no_network;
 mod own_process;
 mod run;
 mod running;
+mod shell;
 mod start;
 
 pub(super) use background_child::BackgroundChild;
@@ -21,6 +22,7 @@ pub use own_process::{harden_self, raise_fd_limit, resident_bytes};
 pub use run::{run_to_end, run_with_output};
 pub(super) use running::{KERNEL_TIMEOUT, KILL_TIMEOUT};
 pub use running::{Running, wait_for_supervisors};
+pub(crate) use shell::{SHELL_NAMES, is_program, shells};
 pub use start::start;
 
 /// The event of a cancellation token. Threads wait for its waker.

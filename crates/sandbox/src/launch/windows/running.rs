@@ -110,6 +110,16 @@ impl Running {
         status.unwrap_or(Status::TimedOut)
     }
 
+    /// Waits for its end, for `time` at most and within its deadline. Reads no pipe.
+    pub(crate) fn wait_for(&mut self, time: Duration) -> Option<Status> {
+        let left = self.deadline.map(|until| until.saturating_duration_since(Instant::now()));
+        let status = self.child.wait(Some(left.map_or(time, |left| left.min(time))));
+        let is_late = self.deadline.is_some_and(|until| Instant::now() >= until);
+        let status = status.or(is_late.then_some(Status::TimedOut))?;
+        self.child.kill();
+        Some(status)
+    }
+
     pub(in crate::launch) fn new_output(&self) -> HeadTail {
         HeadTail::new(self.output_limit)
     }

@@ -1,30 +1,11 @@
 //! A thread that handles the signals of a program.
 
+use crate::terminal::{SignalAction, SignalEvent};
 use picoclaw_sys::linux::{SignalFd, die_by, suspend_job};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
 use std::io;
 use std::thread;
-
-/// A signal to the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SignalEvent {
-    /// SIGINT: the interrupt key.
-    Interrupt,
-    /// SIGHUP: the terminal is gone, or the files are to be read again.
-    HangUp,
-    /// SIGTERM: the program is to end.
-    Terminate,
-}
-
-/// What the program does about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SignalAction {
-    /// It continues.
-    Continue,
-    /// It ends by the signal.
-    Die,
-}
 
 /// Calls `handle` for each SIGHUP, SIGINT and SIGTERM, on a thread of its own. Called before any other thread is started, so
 /// that all of them have these signals blocked.
