@@ -2,7 +2,7 @@
 //!
 //! Two equal, non-empty boot ids mean that the machine was not restarted in between.
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use crate::os_file::read_boot_id;
 use std::sync::OnceLock;
 
 /// The length of a boot id.
@@ -15,10 +15,7 @@ pub(crate) fn boot_id() -> &'static str {
 }
 
 fn read() -> Option<String> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let file = openat(CWD, c"/proc/sys/kernel/random/boot_id", flags, Mode::empty()).ok()?;
-    let mut text = vec![0; LENGTH];
-    let whole = rustix::io::read(&file, &mut text) == Ok(LENGTH);
-    let fits = whole && text.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    let text = read_boot_id()?;
+    let fits = text.len() == LENGTH && text.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
     String::from_utf8(text).ok().filter(|_| fits)
 }

@@ -5,11 +5,10 @@
 //! Invariant: no server writes to either. A server that could ask for a second fetch would have a way
 //! out for what it has read.
 
+use crate::os_file::{CWD, Errno, Mode, OFlags, mkdirat, openat};
 use crate::root::{read_operator_file, remove_dir_all};
 use crate::state_dir::{StateDir, StateError};
 use data_encoding::HEXLOWER;
-use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
-use rustix::io::Errno;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::ffi::{OsStr, OsString};

@@ -2,9 +2,9 @@
 //!
 //! Invariant: dropping the guard unlocks, also while a forked child still holds a copy of the descriptor.
 
+use crate::os_file::{OwnedFd, Sharing, lock, try_lock, unlock};
 use std::fs::{File, TryLockError};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// The longest pause between two attempts of a bounded wait.
@@ -19,26 +19,26 @@ impl FileLock {
     /// Takes an exclusive lock; `None` when another open file description holds one.
     pub fn try_exclusive(file: impl Into<OwnedFd>) -> io::Result<Option<Self>> {
         let file = File::from(file.into());
-        Ok(is_taken(file.try_lock())?.then_some(Self(file)))
+        Ok(is_taken(try_lock(&file, Sharing::Exclusive))?.then_some(Self(file)))
     }
 
     /// Takes a shared lock; `None` when another open file description holds an exclusive one.
     pub fn try_shared(file: impl Into<OwnedFd>) -> io::Result<Option<Self>> {
         let file = File::from(file.into());
-        Ok(is_taken(file.try_lock_shared())?.then_some(Self(file)))
+        Ok(is_taken(try_lock(&file, Sharing::Shared))?.then_some(Self(file)))
     }
 
     /// Takes an exclusive lock, waiting for as long as it takes.
     pub fn exclusive(file: impl Into<OwnedFd>) -> io::Result<Self> {
         let file = File::from(file.into());
-        uninterrupted(|| file.lock())?;
+        uninterrupted(|| lock(&file, Sharing::Exclusive))?;
         Ok(Self(file))
     }
 
     /// Takes a shared lock, waiting for as long as it takes.
     pub fn shared(file: impl Into<OwnedFd>) -> io::Result<Self> {
         let file = File::from(file.into());
-        uninterrupted(|| file.lock_shared())?;
+        uninterrupted(|| lock(&file, Sharing::Shared))?;
         Ok(Self(file))
     }
 
@@ -48,7 +48,7 @@ impl FileLock {
         let deadline = Instant::now().checked_add(wait);
         let mut pause = MAX_PAUSE / 256;
         // flock(2) has no timeout, so a bounded wait polls.
-        while !is_taken(file.try_lock())? {
+        while !is_taken(try_lock(&file, Sharing::Exclusive))? {
             if deadline.is_none_or(|deadline| Instant::now() >= deadline) {
                 return Ok(None);
             }
@@ -64,16 +64,10 @@ impl FileLock {
     }
 }
 
-impl AsFd for FileLock {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
-
 impl Drop for FileLock {
     fn drop(&mut self) {
         // Closing the descriptor would not unlock while a child that has not executed yet holds a copy.
-        let _ = self.0.unlock();
+        let _ = unlock(&self.0);
     }
 }
 
@@ -87,9 +81,9 @@ fn is_taken(attempt: Result<(), TryLockError>) -> io::Result<bool> {
     }
 }
 
-fn uninterrupted(mut lock: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+fn uninterrupted(mut attempt: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     loop {
-        match lock() {
+        match attempt() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             done => return done,
         }

@@ -9,8 +9,8 @@ use picoclaw_policy::{
     Access, AgentId, CleanPath, FileKind, Intent, PathLocation, Policy, Route, Subject, Target, Zones,
 };
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::OnceLock;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A path that was looked up: where it leads, and a handle to it unless the policy refuses its
 /// text.
@@ -147,7 +147,8 @@ impl Located {
 #[derive(Debug)]
 pub struct Files {
     agents: BTreeMap<AgentId, AgentFiles>,
-    host: OnceLock<Root>,
+    /// By drive; a Unix host has only `/`.
+    hosts: Mutex<BTreeMap<PathBuf, Arc<Root>>>,
     context: WriteContext,
 }
 
@@ -168,7 +169,7 @@ impl Files {
             agents.insert(agent, AgentFiles { workspace, zones, protected: OnceLock::new() });
         }
         let context = WriteContext::new(locks, WriteContext::LOCK_TIMEOUT)?;
-        Ok(Self { agents, host: OnceLock::new(), context })
+        Ok(Self { agents, hosts: Mutex::default(), context })
     }
 
     /// Looks a path up for `subject`, unless the policy refuses its text.
@@ -185,10 +186,7 @@ impl Files {
         let place = match policy.route(access, asked, subject) {
             Route::Closed(location) => return Ok(not_looked_up(asked, location)),
             Route::Workspace(relative) => agent.workspace.locate(&relative, access, agent.protected())?,
-            Route::Host => {
-                let below = asked.as_path().strip_prefix("/").unwrap_or(Path::new(""));
-                self.host()?.locate(below, access, agent.protected())?
-            }
+            Route::Host => self.locate_on_host(asked.as_path(), access, agent.protected())?,
         };
         let (location, kind, resolved) = (place.landing(), place.kind(), Some(place.resolved()));
         let target = Target { asked: asked.clone(), location, kind, resolved };
@@ -205,13 +203,26 @@ impl Files {
         Some(CleanPath::new(path, agent.workspace.name()))
     }
 
-    /// The root of the host.
-    pub(crate) fn host(&self) -> Result<&Root, RootError> {
-        if let Some(root) = self.host.get() {
-            return Ok(root);
+    /// Looks an absolute path up from the root of the host.
+    pub(crate) fn locate_on_host(
+        &self,
+        path: &Path,
+        access: Access,
+        protected: &ProtectedInodes,
+    ) -> Result<Place, RootError> {
+        let top = path.ancestors().last().unwrap_or(path);
+        let host = self.host(top)?;
+        host.locate(path.strip_prefix(top).unwrap_or(Path::new("")), access, protected)
+    }
+
+    fn host(&self, top: &Path) -> Result<Arc<Root>, RootError> {
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(root) = hosts.get(top) {
+            return Ok(Arc::clone(root));
         }
-        let root = Root::host()?;
-        Ok(self.host.get_or_init(|| root))
+        let root = Arc::new(Root::host_at(top)?);
+        hosts.insert(top.to_owned(), Arc::clone(&root));
+        Ok(root)
     }
 }
 

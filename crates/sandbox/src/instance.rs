@@ -4,21 +4,18 @@
 
 use crate::isolate::{HiddenPath, HostFiles, LiveHost};
 use crate::launch::Principal;
+use crate::os_file::{Errno, create_private_dir, is_open_to_others, make_private};
 use crate::root::{Overwrite, ProtectedInodes, Root, RootError, WriteContext};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{Access, AgentId, CleanPath, Protected, Zones};
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Directories that every instance has, below its root.
 const DIRECTORIES: &[&str] =
     &["skills", "logs", "cache", "state", "state/locks", "state/sessions", "runtime-user-env", "ledger"];
-
-/// Only the owner may enter.
-const PRIVATE: u32 = 0o700;
 
 /// Why an instance cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -138,10 +135,10 @@ impl Instance {
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(RootError::NotAFile { path });
         };
-        if fs::metadata(&path).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0) {
+        if is_open_to_others(&path) {
             // The new file gets the mode of the old one.
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(|source| {
-                let errno = rustix::io::Errno::from_io_error(&source).unwrap_or(rustix::io::Errno::IO);
+            make_private(&path).map_err(|source| {
+                let errno = Errno::from_io_error(&source).unwrap_or(Errno::IO);
                 RootError::from_errno("make private", &path, errno)
             })?;
         }
@@ -210,7 +207,7 @@ impl Instance {
 
     /// Whether other users can enter the instance's directory, which holds secrets.
     pub fn is_open_to_others(&self) -> bool {
-        fs::metadata(self.home.as_path()).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
+        is_open_to_others(self.home.as_path())
     }
 
     /// The zones of the agent of `own`.
@@ -240,8 +237,7 @@ fn prepare_workspace(home: &CleanPath, agent: &AgentId, config: &Config) -> Resu
 }
 
 fn create_private(path: &Path) -> Result<(), InstanceError> {
-    let made = DirBuilder::new().recursive(true).mode(PRIVATE).create(path);
-    made.map_err(fault("make the directory", path))
+    create_private_dir(path).map_err(fault("make the directory", path))
 }
 
 fn clean(path: &Path) -> Result<CleanPath, InstanceError> {

@@ -9,9 +9,9 @@ use crate::launch::{
     self, Deadline, LaunchSpec, Output, OutputLimit, Principal, Status, Stdin, Streams, WorkDir, environment,
 };
 use crate::ledger::{AnchorSink, ChainHead};
+use crate::os_file::{CWD, Mode, OFlags, openat};
 use crate::protect::Protection;
 use picoclaw_policy::config::LedgerAnchor;
-use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};

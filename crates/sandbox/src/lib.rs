@@ -26,6 +26,7 @@ pub mod launch;
 pub mod ledger;
 pub mod ledger_anchor;
 pub mod line_proxy;
+pub mod os_file;
 pub mod outbound;
 pub mod permit;
 pub mod presence;

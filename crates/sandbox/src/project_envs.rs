@@ -6,15 +6,14 @@
 
 use crate::file_lock::FileLock;
 use crate::launch::Principal;
+use crate::os_file::{
+    AtFlags, CWD, Dir, Errno, FileType, Mode, OFlags, OwnedFd, fstat, openat, os_str, statat, unlinkat,
+};
 use crate::root::{dir_bytes, remove_dir_all};
 use crate::state_dir::{StateDir, StateError};
 use picoclaw_policy::AgentId;
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat, unlinkat};
-use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -194,7 +193,7 @@ impl ProjectEnvs {
         let mut names = Vec::new();
         for entry in Dir::read_from(&dir).map_err(StateError::of("list", &path))? {
             let entry = entry.map_err(StateError::of("list", &path))?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            let name = os_str(entry.file_name().to_bytes());
             let stat = statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW);
             let is_directory =
                 stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
@@ -264,10 +263,10 @@ fn open_lock(path: &Path) -> Result<OwnedFd, StateError> {
 }
 
 fn is_named(lock: &FileLock, path: &Path) -> bool {
-    let same = |own: rustix::fs::Stat, named: rustix::fs::Stat| {
+    let same = |own: crate::os_file::Stat, named: crate::os_file::Stat| {
         (own.st_dev, own.st_ino) == (named.st_dev, named.st_ino)
     };
-    match (fstat(lock), statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)) {
+    match (fstat(lock.file()), statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)) {
         (Ok(own), Ok(named)) => same(own, named),
         _ => false,
     }

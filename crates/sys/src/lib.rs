@@ -6,3 +6,8 @@
 pub mod linux;
 #[cfg(windows)]
 pub mod windows;
+
+#[cfg(target_os = "linux")]
+pub use linux::Process;
+#[cfg(windows)]
+pub use windows::Process;

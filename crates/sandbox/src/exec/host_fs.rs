@@ -92,8 +92,7 @@ impl<'a> HostFs<'a> {
     }
 
     fn place(&self, path: &CleanPath, access: Access) -> Option<Place> {
-        let below = path.as_path().strip_prefix("/").ok()?;
-        self.files.host().ok()?.locate(below, access, &ProtectedInodes::default()).ok()
+        self.files.locate_on_host(path.as_path(), access, &ProtectedInodes::default()).ok()
     }
 }
 

@@ -9,8 +9,8 @@ use super::outside_head::OutsideHead;
 use super::time::Timestamp;
 use super::verify::{Anchor, Integrity, verify, verify_with_head};
 use super::writer::Writer;
+use crate::os_file::{CWD, renameat};
 use picoclaw_policy::{AgentId, Grant, Origin, Subject, Verdict, Zone};
-use rustix::fs::{CWD, renameat};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

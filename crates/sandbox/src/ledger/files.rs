@@ -2,10 +2,8 @@
 //! blocking, regular files only.
 
 use super::error::LedgerError;
-use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, fsync, mkdirat, openat};
-use rustix::io::Errno;
+use crate::os_file::{CWD, Dir, Errno, FileType, Mode, OFlags, OwnedFd, fstat, fsync, mkdirat, openat};
 use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 const HEAD: &str = "HEAD";

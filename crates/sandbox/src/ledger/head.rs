@@ -3,10 +3,10 @@
 //! A head has exactly one encoding, of exactly [`SIZE`] bytes.
 
 use super::chain::{ChainHead, Hash};
+use crate::os_file::FileExt;
 use serde::Deserialize;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 /// The size of `HEAD` in bytes: within one disk sector, so that a power cut leaves the old ones or

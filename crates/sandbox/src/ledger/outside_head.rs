@@ -8,7 +8,7 @@ use super::error::LedgerError;
 use super::files::{BACKUP, Files, OUTSIDE_HEAD, OpenMode};
 use super::head::{Head, HeadState};
 use super::record::Record;
-use std::os::unix::fs::FileExt;
+use crate::os_file::FileExt;
 use std::path::{Path, PathBuf};
 
 /// How much of a segment is read to find the record that ends at an offset: the longest line.

@@ -7,6 +7,7 @@ use super::chain_reader::{ChainReader, ChainStep};
 use super::error::LedgerError;
 use super::files::{Files, OpenMode};
 use super::head::Head;
+use crate::os_file::truncate;
 use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom};
 
@@ -39,7 +40,7 @@ fn after_kill(files: &Files, segment: &File, head: Head) -> Result<Head, LedgerE
         }
     };
     if unfinished {
-        segment.set_len(reader.end).map_err(LedgerError::io("repair", &path))?;
+        truncate(segment, reader.end).map_err(LedgerError::io("repair", &path))?;
     }
     Ok(Head { last: reader.head().unwrap_or(head.last), length: reader.end, ..head })
 }
@@ -70,7 +71,7 @@ fn after_reboot(files: &Files, segment: &File, head: Head, boot: &str) -> Result
         });
     }
     if !clean {
-        segment.set_len(reader.end).map_err(LedgerError::io("repair", &path))?;
+        truncate(segment, reader.end).map_err(LedgerError::io("repair", &path))?;
     }
     // What is read now came from the disk.
     let (length, boot) = (reader.end, boot.to_owned());

@@ -13,10 +13,10 @@ use super::repair;
 use super::time::Timestamp;
 use crate::boot_id::boot_id;
 use crate::file_lock::FileLock;
+use crate::os_file::{AtFlags, CWD, FileExt, Stat, fstat, statat, truncate};
 use crate::redact::Redactor;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -166,8 +166,8 @@ impl Writer {
         let busy = || LedgerError::Busy { path: path.to_owned(), seconds: LOCK_TIMEOUT.as_secs() };
         let lock = lock.ok_or_else(busy)?;
         // By the full name: this also finds that the whole directory was moved or replaced.
-        let named = std::fs::symlink_metadata(self.files.head_path());
-        match (named, self.head_file.metadata()) {
+        let named = statat(CWD, self.files.head_path(), AtFlags::SYMLINK_NOFOLLOW);
+        match (named, fstat(&self.head_file)) {
             (Ok(named), Ok(locked)) if identity(&named) == identity(&locked) => Ok(lock),
             _ => Err(LedgerError::Replaced { path: path.to_owned() }),
         }
@@ -184,11 +184,11 @@ impl Writer {
         }
         let segment = self.segment(head.segment)?;
         let path = || self.files.segment_path(head.segment);
-        let metadata = segment.metadata().map_err(LedgerError::io("inspect", &path()))?;
-        if metadata.nlink() == 0 {
+        let stat = fstat(&*segment).map_err(|errno| LedgerError::io("inspect", &path())(errno.into()))?;
+        if stat.st_nlink == 0 {
             return Err(LedgerError::Replaced { path: path() });
         }
-        if head.boot == self.boot && head.length == metadata.len() {
+        if head.boot == self.boot && u64::try_from(stat.st_size) == Ok(head.length) {
             return Ok(head);
         }
         repair::tail(&self.files, &segment, head, &self.boot)
@@ -251,7 +251,7 @@ impl Writer {
     /// line, or whole records that `HEAD` does not name, and repairs both.
     fn roll_back(&mut self, start: &Head) {
         if let Some((_, segment)) = &self.segment {
-            let _ = segment.set_len(start.length);
+            let _ = truncate(segment, start.length);
         }
         self.known = self.write_head(start).ok().map(|()| start.clone());
     }
@@ -321,6 +321,6 @@ fn open_head(files: &Files) -> Result<File, LedgerError> {
     files.head(OpenMode::Create)?.ok_or_else(|| LedgerError::Replaced { path: files.path().to_owned() })
 }
 
-fn identity(metadata: &Metadata) -> (u64, u64) {
-    (metadata.dev(), metadata.ino())
+fn identity(stat: &Stat) -> (u64, u64) {
+    (stat.st_dev, stat.st_ino)
 }

@@ -1,7 +1,7 @@
 //! Errors of the gateway lock and of the process registry.
 
 use super::pid_file::PidFile;
-use rustix::io::Errno;
+use crate::os_file::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -5,12 +5,9 @@ use super::open_home;
 use super::pid_file::{self, PidFile};
 use super::processes::{ProcessRegistry, Registration, Role};
 use crate::file_lock::FileLock;
+use crate::os_file::{AtFlags, Errno, FileType, Mode, OFlags, OwnedFd, fill_random, fstat, openat, statat};
 use data_encoding::HEXLOWER;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
-use rustix::io::Errno;
-use rustix::rand::{GetRandomFlags, getrandom};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -127,13 +124,6 @@ fn open_lock_file(dir: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
 /// A random token of 128 bits, in hexadecimal digits.
 pub fn random_token() -> io::Result<String> {
     let mut bytes = [0; 16];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match getrandom(&mut bytes[filled..], GetRandomFlags::empty()) {
-            Ok(count) => filled += count,
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno.into()),
-        }
-    }
+    fill_random(&mut bytes)?;
     Ok(HEXLOWER.encode(&bytes))
 }

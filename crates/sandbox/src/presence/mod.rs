@@ -16,8 +16,7 @@ pub use gateway::{GatewayLock, random_token};
 pub use pid_file::PidFile;
 pub use processes::{ProcessRegistry, Registration, Role, RunningProcess, Stopped};
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
-use std::os::fd::OwnedFd;
+use crate::os_file::{CWD, Mode, OFlags, OwnedFd, openat};
 use std::path::Path;
 
 /// Opens the directory of an instance.

@@ -2,17 +2,15 @@
 //!
 //! Its contents are bounded and checked before they are used; reading changes nothing on the disk.
 
+use crate::os_file::{AtFlags, Errno, FileType, Mode, OFlags, OwnedFd, fstat, fsync, openat, unlinkat};
 use crate::printable;
 use crate::root::{RenameMode, TempFile};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, fsync, openat, unlinkat};
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::OwnedFd;
 
 /// The file's name.
 pub(super) const NAME: &str = ".picoclaw.pid";

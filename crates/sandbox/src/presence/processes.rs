@@ -7,11 +7,9 @@
 use super::error::PresenceError;
 use super::open_home;
 use crate::file_lock::FileLock;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, fstat, mkdirat, openat, statat, unlinkat};
-use rustix::io::{Errno, read};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use std::os::fd::OwnedFd;
+use crate::os_file::{AtFlags, Dir, Errno, Mode, OFlags, OwnedFd, fstat, mkdirat, openat, statat, unlinkat};
+use picoclaw_sys::Process;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,7 +62,7 @@ pub struct RunningProcess {
     /// Its PID, as it registered.
     pub pid: i32,
     /// `None` when no process here has that PID and start time: it runs in another pid namespace.
-    pidfd: Option<OwnedFd>,
+    process: Option<Process>,
 }
 
 /// The result of stopping a program.
@@ -117,13 +115,13 @@ impl ProcessRegistry {
         // What cannot be tidied now is tidied later.
         let _ = self.others();
         let pid = i32::try_from(std::process::id()).unwrap_or_default();
-        let name = format!("{}-{pid}-{}", role.as_str(), start_time(pid).unwrap_or_default());
+        let name = format!("{}-{pid}-{}", role.as_str(), Process::start_time(pid).unwrap_or_default());
         // Removes the entries of programs that were killed: no other call may come for a long time.
         self.others()?;
         loop {
             let file = self.file(&name, OFlags::CREATE).map_err(PresenceError::of("sign in", &self.path))?;
             let lock = FileLock::exclusive(file).map_err(PresenceError::of("sign in", &self.path))?;
-            let locked = fstat(&lock).map_err(PresenceError::of("sign in", &self.path))?;
+            let locked = fstat(lock.file()).map_err(PresenceError::of("sign in", &self.path))?;
             let named = statat(&*self.dir, &name, AtFlags::SYMLINK_NOFOLLOW);
             // `others` may have taken the entry, not locked yet, for that of a killed process.
             if named.is_ok_and(|named| (named.st_dev, named.st_ino) == (locked.st_dev, locked.st_ino)) {
@@ -147,7 +145,7 @@ impl ProcessRegistry {
             }
         }
         let own = i32::try_from(std::process::id()).unwrap_or_default();
-        processes.retain(|process| process.pid != own || process.pidfd.is_none());
+        processes.retain(|process| process.pid != own || process.process.is_none());
         Ok(processes)
     }
 
@@ -185,9 +183,9 @@ impl Drop for Registration {
 impl RunningProcess {
     /// Sends SIGTERM; says why that is not possible, when it is not.
     pub fn terminate(&self) -> Result<(), Stopped> {
-        let pidfd = self.pidfd.as_ref().ok_or(Stopped::OutOfReach)?;
-        match pidfd_send_signal(pidfd, Signal::TERM) {
-            Err(Errno::PERM) => Err(Stopped::NotAllowed),
+        let process = self.process.as_ref().ok_or(Stopped::OutOfReach)?;
+        match process.terminate() {
+            Err(why) if why.kind() == io::ErrorKind::PermissionDenied => Err(Stopped::NotAllowed),
             // A process that has ended already needs no signal.
             _ => Ok(()),
         }
@@ -195,29 +193,14 @@ impl RunningProcess {
 
     /// Waits until `deadline` for a process that was sent SIGTERM, then kills it.
     pub fn wait_or_kill(self, deadline: Instant) -> Stopped {
-        let Some(pidfd) = &self.pidfd else { return Stopped::OutOfReach };
-        if has_ended(pidfd, deadline) {
+        let Some(process) = &self.process else { return Stopped::OutOfReach };
+        if process.wait(deadline) {
             return Stopped::Ended;
         }
         // Its children end with it, and its files are replaced as a whole.
-        let _ = pidfd_send_signal(pidfd, Signal::KILL);
-        has_ended(pidfd, Instant::now() + KILL_TIMEOUT);
+        let _ = process.kill();
+        process.wait(Instant::now() + KILL_TIMEOUT);
         Stopped::Killed
-    }
-}
-
-fn has_ended(pidfd: &OwnedFd, deadline: Instant) -> bool {
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let wait = Timespec {
-            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(left.subsec_nanos()),
-        };
-        match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&wait)) {
-            Ok(0) => return false,
-            Err(Errno::INTR) => {}
-            _ => return true,
-        }
     }
 }
 
@@ -227,20 +210,5 @@ fn find_process(name: &str) -> Option<RunningProcess> {
     let (role, pid, start) = (parts.next()?, parts.next()?, parts.next()?);
     let role = Role::ALL.into_iter().find(|known| known.as_str() == role)?;
     let (pid, start): (i32, u64) = (pid.parse().ok()?, start.parse().ok()?);
-    // The pidfd before the start time: from here on the PID cannot be reused unnoticed.
-    let pidfd = Pid::from_raw(pid).filter(|_| pid > 0);
-    let pidfd = pidfd.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-    Some(RunningProcess { role, pid, pidfd: pidfd.filter(|_| start_time(pid) == Some(start)) })
-}
-
-/// When a process began, in clock ticks since boot: field 22 of `/proc/PID/stat`.
-fn start_time(pid: i32) -> Option<u64> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let file = openat(CWD, format!("/proc/{pid}/stat"), flags, Mode::empty()).ok()?;
-    let mut bytes = [0; 1024];
-    let count = read(&file, &mut bytes).ok()?;
-    let text = String::from_utf8_lossy(bytes.get(..count)?);
-    // Field 2 is the program's name in parentheses and may hold any character; field 3 follows the
-    // last one.
-    text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+    Some(RunningProcess { role, pid, process: Process::open(pid, start) })
 }

@@ -3,9 +3,9 @@
 //!
 //! A file that is not an index of a known version tracks nothing.
 
+use crate::os_file::{CWD, Mode, OFlags, openat};
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The largest index that is read; half a million paths fit.
@@ -38,8 +38,8 @@ fn lies_in(path: &[u8], directory: &[u8]) -> bool {
 
 /// The content of a regular file of at most `limit` bytes. A FIFO does not block.
 pub(super) fn read_file(path: &Path, limit: u64) -> Option<Vec<u8>> {
-    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
-    let file: File = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(openat(CWD, path, flags, Mode::empty()).ok()?);
     let meta = file.metadata().ok()?;
     if !meta.is_file() || meta.len() > limit {
         return None;

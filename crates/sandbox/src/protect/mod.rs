@@ -5,6 +5,8 @@
 //! reported.
 
 mod git_index;
+#[cfg_attr(windows, path = "lock_watch_windows.rs")]
+mod lock_watch;
 mod report;
 mod scan;
 

@@ -1,5 +1,6 @@
 //! What became of the protected files while a child ran.
 
+use super::lock_watch::LockWatch;
 use super::scan::Scan;
 use super::{Protection, Writable};
 use crate::isolate::{HostEntryKind, MountReason, MountRule};
@@ -7,10 +8,7 @@ use crate::launch::Status;
 use crate::permit::OutcomeGuard;
 use crate::printable;
 use picoclaw_policy::config::ExposeMode;
-use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
-use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The most files that a report names.
 const MAX_NAMED: usize = 8;
@@ -101,47 +99,5 @@ impl Report {
         let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
         let line = || format!("programs outside execute or obey what it wrote: {}{more}", named.join(", "));
         (!named.is_empty()).then(line)
-    }
-}
-
-/// Notices the lock files that git makes beside a file before it replaces it.
-#[derive(Debug)]
-struct LockWatch {
-    queue: OwnedFd,
-    /// The number of the directory's watch, the name of the lock, and the file that it is for.
-    locks: Vec<(i32, String, String)>,
-}
-
-impl LockWatch {
-    /// Watches for locks of these files. `None` where there is none, or the kernel has no room.
-    fn new(files: Vec<(PathBuf, String)>) -> Option<Self> {
-        if files.is_empty() {
-            return None;
-        }
-        let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
-        let mut locks = Vec::new();
-        for (path, shown) in files {
-            let Some((directory, name)) = path.parent().zip(path.file_name()) else { continue };
-            let flags = WatchFlags::CREATE | WatchFlags::ONLYDIR | WatchFlags::DONT_FOLLOW;
-            let number = inotify::add_watch(&queue, directory, flags).ok()?;
-            locks.push((number, format!("{}.lock", name.to_string_lossy()), shown));
-        }
-        Some(Self { queue, locks })
-    }
-
-    /// The files that were to be replaced.
-    fn refused(self) -> Vec<String> {
-        let mut buffer = [MaybeUninit::uninit(); 4096];
-        let mut events = inotify::Reader::new(&self.queue, &mut buffer);
-        let mut refused = Vec::new();
-        while let Ok(event) = events.next() {
-            let name = event.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-            let lock = self.locks.iter().find(|(number, lock, _)| *number == event.wd() && *lock == name);
-            refused.extend(lock.map(|(_, _, shown)| shown.clone()).filter(|shown| !refused.contains(shown)));
-            if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
-                break;
-            }
-        }
-        refused
     }
 }

@@ -4,15 +4,14 @@
 
 use super::git_index::{read_file, tracked};
 use crate::isolate::HostEntryKind;
+use crate::os_file::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, OwnedFd, ResolveFlags, Stat, fstat, openat, openat2, os_str,
+    statat,
+};
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{ProtectRules, is_tool_directory};
-use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat,
-};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 /// The most directories that are read, nearest to the root first.
@@ -145,7 +144,7 @@ impl Scan {
         for (number, repository) in self.repositories.iter().enumerate() {
             let asked = self.found.iter().enumerate().filter_map(|(at, found)| {
                 let path = found.path.strip_prefix(&repository.work_tree).ok()?;
-                (found.repository == Some(number)).then(|| (at, path.as_os_str().as_bytes()))
+                (found.repository == Some(number)).then_some((at, path.as_os_str().as_encoded_bytes()))
             });
             let (asked, paths): (Vec<usize>, Vec<&[u8]>) = asked.unzip();
             if !paths.is_empty() {
@@ -213,7 +212,7 @@ impl Search<'_> {
                 }
                 let text = read_file(&self.root.join(dot_git), MAX_CONFIG_BYTES)?;
                 let to = text.trim_ascii().strip_prefix(b"gitdir:")?.trim_ascii();
-                self.root.join(work_tree).join(OsStr::from_bytes(to))
+                self.root.join(work_tree).join(os_str(to))
             }
             _ => {
                 if self.protects_git() {
@@ -348,7 +347,7 @@ impl Search<'_> {
                 break;
             }
             self.names_left -= 1;
-            let name = OsString::from_vec(name.to_vec());
+            let name = os_str(name).to_owned();
             let kind = match entry.file_type() {
                 FileType::Unknown => self.kind_of(&path.join(&name)).unwrap_or(FileType::Unknown),
                 known => known,

@@ -5,10 +5,8 @@
 
 use super::metadata::FileMeta;
 use super::walk_resolver::DirEntryRef;
-use rustix::fs::{Mode, OFlags, fstat, fsync, mkdirat, openat};
-use rustix::io::{Errno, Result};
+use crate::os_file::{AsFd, Errno, Mode, OFlags, OwnedFd, Result, fstat, fsync, mkdirat, openat};
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 /// Creates `missing`, one inside the other, in the entry's directory, and moves the entry there.
@@ -41,7 +39,7 @@ fn open_dir(dir: &OwnedFd, name: &OsString) -> Result<OwnedFd> {
 pub(super) fn sync_dir(dir: &OwnedFd) -> Result<()> {
     let synced = match fsync(dir) {
         // An `O_PATH` descriptor cannot be synced; a readable one for the same directory can.
-        Err(Errno::BADF) => match super::reopen::directory(rustix::fd::AsFd::as_fd(dir)) {
+        Err(Errno::BADF) => match super::reopen::directory(dir.as_fd()) {
             Ok(readable) => fsync(&readable),
             // A directory that can be written but not read cannot be synced.
             Err(Errno::ACCESS) => Ok(()),

@@ -9,8 +9,8 @@ use super::read::{Excerpt, Span, read};
 use super::reopen::{self, Proc};
 use super::replace::{LockedWrite, Overwrite};
 use super::write_context::WriteContext;
+use crate::os_file::AsFd;
 use picoclaw_policy::FileKind;
-use std::os::fd::AsFd;
 
 impl Place {
     /// Reads a part of the file.

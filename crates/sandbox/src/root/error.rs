@@ -1,6 +1,6 @@
 //! Errors of file access.
 
-use rustix::io::Errno;
+use crate::os_file::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -3,12 +3,8 @@
 //! Invariant: links are not followed, and the search is bounded; beyond the bound it is undecided.
 
 use super::metadata::{DevIno, FileMeta};
+use crate::os_file::{AsDir, AtFlags, CWD, Dir, Errno, Mode, OFlags, OwnedFd, openat, os_str, statat};
 use picoclaw_policy::{CleanPath, FileKind};
-use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, statat};
-use rustix::io::Errno;
-use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The most directory entries of one search, about a fifth of a second.
@@ -47,8 +43,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn enter(&mut self, dir: impl rustix::fd::AsFd, name: &Path, depth: usize) -> Scan {
-        let meta: FileMeta = match statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+    fn enter(&mut self, dir: impl AsDir + Copy, name: &Path, depth: usize) -> Scan {
+        let meta: FileMeta = match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat.into(),
             Err(Errno::NOENT | Errno::NOTDIR) => return Scan::Absent,
             Err(_) => return self.give_up(),
@@ -60,7 +56,7 @@ impl Search<'_> {
             return Scan::Absent;
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match openat(&dir, name, flags, Mode::empty()) {
+        match openat(dir, name, flags, Mode::empty()) {
             Ok(inner) if depth > 0 => self.scan(inner, depth - 1),
             Err(Errno::NOENT) => Scan::Absent,
             _ => self.give_up(),
@@ -83,7 +79,7 @@ impl Search<'_> {
         }
         let Ok(dir) = entries.fd() else { return self.give_up() };
         for name in names {
-            if self.enter(dir, Path::new(OsStr::from_bytes(name.to_bytes())), depth) == Scan::Present {
+            if self.enter(dir, Path::new(os_str(name.to_bytes())), depth) == Scan::Present {
                 return Scan::Present;
             }
         }

@@ -3,13 +3,10 @@
 //! Invariant: memory follows the page, not the directory; links are named and never followed.
 
 use super::metadata::FileMeta;
+use crate::os_file::{AtFlags, BorrowedFd, Errno, FileType, RawDir, RawDirEntry, Result, os_str, statat};
 use picoclaw_policy::FileKind;
-use rustix::fs::{AtFlags, FileType, RawDir, RawDirEntry, statat};
-use rustix::io::{Errno, Result};
 use std::collections::BinaryHeap;
-use std::ffi::{OsStr, OsString};
-use std::os::fd::BorrowedFd;
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::OsString;
 
 /// The most entries that a page and everything before it may have together.
 const MAX_WINDOW: usize = 100_000;
@@ -84,7 +81,7 @@ pub(super) fn read_page(dir: BorrowedFd<'_>, page: Page) -> Result<Listed> {
             Err(Errno::NOENT) => break,
             Err(errno) => return Err(errno),
         };
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        let name = os_str(entry.file_name().to_bytes());
         if name == "." || name == ".." {
             continue;
         }

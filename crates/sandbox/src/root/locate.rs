@@ -12,11 +12,8 @@ use super::place::{Place, PlaceHandle, PlaceState, WalkTrace, WriteTarget};
 use super::protected_inodes::{ProtectedInodes, Protection};
 use super::root_dir::{Root, Scope};
 use super::walk_resolver::{DirEntryRef, WalkEnd, WalkResult, walk};
+use crate::os_file::{AsFd, AtFlags, Errno, OFlags, fstat, statat};
 use picoclaw_policy::{Access, FileKind};
-use rustix::fs::{AtFlags, OFlags, fstat, statat};
-use rustix::io::Errno;
-use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -163,9 +160,9 @@ impl Root {
 
 /// Whether every component is a plain name. The empty path is the root itself.
 fn is_clean(path: &Path) -> bool {
-    let bytes = path.as_os_str().as_bytes();
+    let bytes = path.as_os_str().as_encoded_bytes();
     bytes.is_empty()
         || bytes
-            .split(|byte| *byte == b'/')
+            .split(|byte| std::path::is_separator(char::from(*byte)))
             .all(|part| !matches!(part, b"" | b"." | b"..") && !part.contains(&0))
 }

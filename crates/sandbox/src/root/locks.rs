@@ -6,11 +6,8 @@
 
 use super::metadata::DevIno;
 use crate::file_lock::FileLock;
-use rustix::fs::{CWD, Mode, OFlags, openat};
-use rustix::io::{Errno, Result};
+use crate::os_file::{CWD, Errno, Mode, OFlags, OwnedFd, Result, openat};
 use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -42,7 +39,7 @@ impl Locks {
 
     /// Takes the lock of `name` in the directory `dir`; `None` after the timeout.
     pub(super) fn lock(&self, dir: DevIno, name: &OsStr) -> Result<Option<FileLock>> {
-        let number = hash(&[&dir.bytes(), name.as_bytes()]) % LOCK_FILES;
+        let number = hash(&[&dir.bytes(), name.as_encoded_bytes()]) % LOCK_FILES;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = openat(&self.dir, format!("{number:02x}"), flags, Mode::from_raw_mode(0o600))?;
         FileLock::exclusive_within(file, self.timeout)

@@ -2,8 +2,8 @@
 //!
 //! Invariant: it comes from a descriptor, or from a name in an open directory without following links.
 
+use crate::os_file::{FileType, Stat};
 use picoclaw_policy::FileKind;
-use rustix::fs::{FileType, Stat};
 
 /// Device and inode: one object, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

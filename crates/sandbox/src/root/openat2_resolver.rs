@@ -4,9 +4,7 @@
 //!
 //! Invariant: what is opened lies beneath the descriptor, and no link was followed.
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
-use rustix::io::{Errno, Result};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use crate::os_file::{BorrowedFd, Errno, Mode, OFlags, OwnedFd, ResolveFlags, Result, openat2};
 use std::path::Path;
 
 /// Opens for reading without waiting for a FIFO's writer or a lease, and without taking a terminal.

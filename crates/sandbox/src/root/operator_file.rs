@@ -2,7 +2,7 @@
 //!
 //! Invariant: the path comes from the configuration, never from a tool call.
 
-use rustix::fs::{Mode, OFlags, fstat, open};
+use crate::os_file::{CWD, Errno, FileType, Mode, OFlags, fstat, openat};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -10,10 +10,9 @@ use std::path::Path;
 /// Reads a whole regular file of at most `max_bytes`.
 pub fn read_operator_file(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     // NONBLOCK: opening a FIFO would wait for a writer.
-    let file =
-        open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY, Mode::empty())
-            .map_err(open_error)?;
-    if rustix::fs::FileType::from_raw_mode(fstat(&file)?.st_mode) != rustix::fs::FileType::RegularFile {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = openat(CWD, path, flags, Mode::empty()).map_err(open_error)?;
+    if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     let mut bytes = Vec::new();
@@ -24,12 +23,8 @@ pub fn read_operator_file(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn open_error(why: rustix::io::Errno) -> io::Error {
-    if why == rustix::io::Errno::NOENT {
-        io::Error::new(io::ErrorKind::NotFound, "there is no file")
-    } else {
-        why.into()
-    }
+fn open_error(why: Errno) -> io::Error {
+    if why == Errno::NOENT { io::Error::new(io::ErrorKind::NotFound, "there is no file") } else { why.into() }
 }
 
 #[cfg(test)]

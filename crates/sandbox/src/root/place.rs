@@ -6,10 +6,9 @@ use super::error::RootError;
 use super::metadata::FileMeta;
 use super::root_dir::{Base, Scope};
 use super::walk_resolver::DirEntryRef;
+use crate::os_file::{Errno, OwnedFd};
 use picoclaw_policy::{FileKind, Link, PathLocation};
-use rustix::io::Errno;
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -107,7 +106,7 @@ impl Place {
         match &self.handle {
             PlaceHandle::Open { meta, .. } | PlaceHandle::File { meta, .. } => Some(id(meta)),
             PlaceHandle::Directory { handle } => {
-                rustix::fs::fstat(handle).ok().map(|stat| id(&FileMeta::from(stat)))
+                crate::os_file::fstat(handle).ok().map(|stat| id(&FileMeta::from(stat)))
             }
             PlaceHandle::Target(target) => target.existing.as_ref().map(id),
             PlaceHandle::Missing | PlaceHandle::Blocked(_) | PlaceHandle::Closed => None,

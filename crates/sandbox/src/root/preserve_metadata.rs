@@ -6,12 +6,10 @@ use super::create_parents::passes_group_on;
 use super::metadata::FileMeta;
 use super::walk_resolver::DirEntryRef;
 use super::write_context::WriteContext;
-use rustix::fs::{
-    Gid, Mode, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fsetxattr, lgetxattr, llistxattr,
-};
-use rustix::io::{Errno, Result};
+use crate::os_file::{Errno, Mode, OwnedFd, Result, fchmod};
+use rustix::fs::{Gid, Uid, XattrFlags, fchown, fgetxattr, flistxattr, fsetxattr, lgetxattr, llistxattr};
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 

@@ -9,9 +9,8 @@
 
 use super::hard_links::{self, Scan};
 use super::metadata::{DevIno, FileMeta};
+use crate::os_file::{AsFd, CWD, Mode, OFlags, OwnedFd, fstat, is_mount_root, openat};
 use picoclaw_policy::{Access, CleanPath, FileKind, Zones};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxAttributes, StatxFlags, fstat, openat, statx};
-use std::os::fd::OwnedFd;
 
 /// What may be done at and below a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +79,7 @@ impl ProtectedInodes {
 
     /// Whether `object`, open as `handle`, is a mount of something Protected.
     pub(super) fn is_protected_mount(&self, object: &FileMeta, handle: &OwnedFd, access: Access) -> bool {
-        !self.trees.is_empty() && is_mount_root(handle) && self.contains(object, access)
+        !self.trees.is_empty() && is_mount_root(handle.as_fd()) && self.contains(object, access)
     }
 
     /// Whether an object lies in a Protected tree, under any name.
@@ -93,12 +92,6 @@ impl ProtectedInodes {
             Scan::Present | Scan::Undecided => true,
         }
     }
-}
-
-/// Whether something is mounted here. Kernels before 5.8 do not report it.
-fn is_mount_root(handle: &OwnedFd) -> bool {
-    statx(handle, c"", AtFlags::EMPTY_PATH, StatxFlags::empty())
-        .is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 fn inode_of(path: &CleanPath) -> Option<DevIno> {

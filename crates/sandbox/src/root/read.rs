@@ -3,9 +3,7 @@
 //! Invariant: memory is bounded by the span, and a file that would block is an error.
 
 use super::metadata::FileMeta;
-use rustix::buffer::spare_capacity;
-use rustix::io::{Errno, Result, pread};
-use std::os::fd::BorrowedFd;
+use crate::os_file::{BorrowedFd, Errno, Result, pread_spare};
 
 /// Which part of a file is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +52,7 @@ pub(super) fn read(handle: BorrowedFd<'_>, meta: &FileMeta, span: Span) -> Resul
             bytes.reserve(wanted.min(MAX_ALLOCATION));
         }
         let Some(at) = span.offset.checked_add(bytes.len() as u64) else { break true };
-        match pread(handle, spare_capacity(&mut bytes), at) {
+        match pread_spare(handle, &mut bytes, at) {
             Ok(0) => break true,
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno),

@@ -2,12 +2,11 @@
 //!
 //! Invariant: no symbolic link is followed, and nothing outside the directory is touched.
 
-use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, RawMode, chmodat, fstat, openat, renameat, statat, unlinkat,
+use crate::os_file::{
+    Arg, AsFd, AtFlags, BorrowedFd, Dir, Errno, FileType, Mode, OFlags, OwnedFd, RawMode, Result, chmodat,
+    fstat, openat, renameat, statat, unlinkat,
 };
-use rustix::io::{Errno, Result};
 use std::ffi::{CString, OsStr};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// How deep directories are entered one in another; deeper ones are moved up first, so that neither
 /// descriptors nor stack run out.
@@ -70,7 +69,7 @@ impl Remover<'_> {
 }
 
 /// Opens a directory, with its owner's rights if a child took them away.
-fn open_dir(parent: BorrowedFd<'_>, name: impl rustix::path::Arg + Copy) -> Result<OwnedFd> {
+fn open_dir(parent: BorrowedFd<'_>, name: impl Arg + Copy) -> Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let stat = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
     let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
@@ -107,7 +106,7 @@ fn bytes_in(dir: BorrowedFd<'_>, depth: usize) -> u64 {
     bytes
 }
 
-fn disk_bytes(stat: &rustix::fs::Stat) -> u64 {
+fn disk_bytes(stat: &crate::os_file::Stat) -> u64 {
     // st_blocks counts 512 bytes each, whatever the file system's block size.
     u64::try_from(stat.st_blocks).unwrap_or_default() * 512
 }

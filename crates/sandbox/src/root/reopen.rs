@@ -8,9 +8,7 @@
 use super::metadata::FileMeta;
 use super::openat2_resolver::OPEN_READ;
 use super::walk_resolver::DirEntryRef;
-use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
-use rustix::io::{Errno, Result};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use crate::os_file::{AsFd, BorrowedFd, Errno, Mode, OFlags, OwnedFd, Result, fstat, open_by_proc, openat};
 
 /// Whether /proc may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,9 +21,7 @@ pub(super) enum Proc {
 pub(super) fn file(handle: &OwnedFd, meta: &FileMeta, entry: &DirEntryRef, proc: Proc) -> Result<OwnedFd> {
     let by_proc = match proc {
         Proc::Missing => Err(Errno::NOENT),
-        Proc::Mounted => {
-            openat(CWD, format!("/proc/self/fd/{}", handle.as_raw_fd()), OPEN_READ, Mode::empty())
-        }
+        Proc::Mounted => open_by_proc(handle.as_fd(), OPEN_READ),
     };
     let opened = match by_proc {
         Err(Errno::NOENT | Errno::NOTDIR) => {

@@ -19,10 +19,10 @@ use super::temp::{RenameMode, TempFile};
 use super::walk_resolver::DirEntryRef;
 use super::write_context::WriteContext;
 use crate::file_lock::FileLock;
+use crate::os_file::{
+    AsFd, Errno, Mode, OFlags, OwnedFd, copy_file_range, fstat, fsync, openat, read as read_some,
+};
 use picoclaw_policy::FileKind;
-use rustix::fs::{Mode, OFlags, copy_file_range, fstat, fsync, openat};
-use rustix::io::{Errno, read as read_some};
-use std::os::fd::{AsFd, OwnedFd};
 
 /// The largest file that is appended to; an append copies it within the kernel.
 pub const APPEND_LIMIT: u64 = 1 << 30;

@@ -5,9 +5,8 @@
 use super::error::RootError;
 use super::metadata::FileMeta;
 use super::reopen;
+use crate::os_file::{AsFd, CWD, Mode, OFlags, OwnedFd, fstat, openat};
 use picoclaw_policy::CleanPath;
-use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -74,7 +73,7 @@ impl Root {
         let name = clean(path)?;
         let resolved = path
             .canonicalize()
-            .map_err(|error| match rustix::io::Errno::from_io_error(&error) {
+            .map_err(|error| match crate::os_file::Errno::from_io_error(&error) {
                 Some(errno) => RootError::from_errno("resolve", path, errno),
                 None => RootError::Io { verb: "resolve", path: path.to_owned(), source: error },
             })
@@ -82,14 +81,15 @@ impl Root {
         Self::at(Base { name, resolved, scope: Scope::Workspace, disabled })
     }
 
-    /// Opens `/`, for paths outside the workspace that a rule or a setting allows.
-    pub fn host() -> Result<Self, RootError> {
-        Self::host_without(DisabledKernelFeatures::None)
+    /// Opens `/`, or the root of a drive, for paths outside the workspace that a rule or a setting
+    /// allows.
+    pub fn host_at(top: &Path) -> Result<Self, RootError> {
+        Self::host_without(top, DisabledKernelFeatures::None)
     }
 
-    /// As [`Root::host`], without some kernel features.
-    pub fn host_without(disabled: DisabledKernelFeatures) -> Result<Self, RootError> {
-        let top = clean(Path::new("/"))?;
+    /// As [`Root::host_at`], without some kernel features.
+    pub fn host_without(top: &Path, disabled: DisabledKernelFeatures) -> Result<Self, RootError> {
+        let top = clean(top)?;
         Self::at(Base { name: top.clone(), resolved: top, scope: Scope::Host, disabled })
     }
 

@@ -11,15 +11,12 @@ use super::locks::hash;
 use super::metadata::{DevIno, FileMeta};
 use super::temp::is_temp_name;
 use super::write_context::WriteContext;
-use picoclaw_policy::FileKind;
-use rustix::fs::{
-    AtFlags, Dir, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, fstat, futimens, openat, statat, unlinkat,
+use crate::os_file::{
+    AsFd, AtFlags, Dir, Errno, Mode, OFlags, OwnedFd, Timespec, Timestamps, UTIME_NOW, fstat, futimens,
+    openat, os_str, statat, unlinkat,
 };
-use rustix::io::Errno;
+use picoclaw_policy::FileKind;
 use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -65,11 +62,11 @@ pub(super) fn remove_stale_temps(dir: &OwnedFd, meta: &FileMeta, context: &Write
     let _ = scan(dir, context);
 }
 
-fn scan(dir: &OwnedFd, context: &WriteContext) -> rustix::io::Result<()> {
-    let mut entries = Dir::new(super::reopen::directory(rustix::fd::AsFd::as_fd(dir))?)?;
+fn scan(dir: &OwnedFd, context: &WriteContext) -> crate::os_file::Result<()> {
+    let mut entries = Dir::new(super::reopen::directory(dir.as_fd())?)?;
     while let Some(entry) = entries.read() {
         let entry = entry?;
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        let name = os_str(entry.file_name().to_bytes());
         if is_temp_name(name) && is_stale(&statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?.into(), context) {
             unlinkat(dir, name, AtFlags::empty())?;
         }

@@ -3,11 +3,11 @@
 //! Invariant: a temporary file is renamed or removed; only a killed process leaves one behind, with
 //! mode 0600.
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, linkat, openat, renameat, renameat_with, unlinkat};
-use rustix::io::{Errno, Result, write};
+use crate::os_file::{
+    AtFlags, Errno, Mode, OFlags, OwnedFd, RenameFlags, Result, linkat, openat, renameat, renameat_with,
+    unlinkat, write,
+};
 use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How many names are tried.
@@ -95,7 +95,7 @@ impl Drop for TempFile<'_> {
 /// Whether [`TempFile::new_in`] could have chosen `name`.
 pub(crate) fn is_temp_name(name: &OsStr) -> bool {
     let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    let Some(rest) = name.as_bytes().strip_prefix(b".tmp-") else { return false };
+    let Some(rest) = name.as_encoded_bytes().strip_prefix(b".tmp-") else { return false };
     let mut parts = rest.splitn(2, |byte| *byte == b'-');
     parts.next().is_some_and(digits) && parts.next().is_some_and(digits)
 }

@@ -9,13 +9,10 @@
 use super::metadata::FileMeta;
 use super::protected_inodes::{ProtectedInodes, Protection};
 use super::root_dir::{Base, LinkPosition, Root, Scope};
+use crate::os_file::{AsFd, Errno, Mode, OFlags, OwnedFd, fstat, is_on_procfs, openat, os_str, read_link};
 use picoclaw_policy::{Access, FileKind, Link, LinkOwner};
-use rustix::fs::{Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, openat, readlinkat};
-use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -140,7 +137,7 @@ impl Walk<'_> {
             let position = self.base.step_outside(at, Path::new(&next));
             return self.continue_outside(position);
         }
-        match next.as_bytes() {
+        match next.as_encoded_bytes() {
             b"." => None,
             b".." => self.step_back(),
             _ => self.step_into(next),
@@ -216,18 +213,22 @@ impl Walk<'_> {
     }
 
     fn follow(&mut self, name: OsString, meta: &FileMeta, handle: &OwnedFd) -> Option<WalkEnd> {
+        if cfg!(windows) {
+            // Where a reparse point leads is not always a path, so each counts as one that leads out.
+            return Some(WalkEnd::Escaped);
+        }
         if self.links.len() == MAX_LINKS {
             return Some(self.blocked(name, Errno::LOOP));
         }
-        let target = match readlinkat(handle, c"", Vec::new()) {
-            Ok(target) => OsString::from_vec(target.into_bytes()),
+        let target = match read_link(handle.as_fd()) {
+            Ok(target) => target,
             Err(errno) => return Some(self.blocked(name, errno)),
         };
         self.links.push(Link { at: self.here().join(&name), owner: self.owner_of(meta) });
         for part in parts(&target).into_iter().rev() {
             self.ahead.push_front(part);
         }
-        if !target.as_bytes().starts_with(b"/") {
+        if !target.as_encoded_bytes().starts_with(b"/") {
             return None;
         }
         match self.base.scope {
@@ -250,7 +251,7 @@ impl Walk<'_> {
 
     fn absent(&mut self, name: OsString) -> WalkEnd {
         let mut missing: Vec<_> = std::iter::once(name).chain(self.ahead.drain(..)).collect();
-        if missing.iter().any(|part| matches!(part.as_bytes(), b"." | b"..")) {
+        if missing.iter().any(|part| matches!(part.as_encoded_bytes(), b"." | b"..")) {
             self.ahead.extend(missing);
             return WalkEnd::Blocked(Errno::NOENT);
         }
@@ -268,13 +269,15 @@ impl Walk<'_> {
         if meta.dev() == self.top().meta.dev() {
             return Ok(self.top().procfs);
         }
-        Ok(fstatfs(handle)?.f_type == PROC_SUPER_MAGIC)
+        is_on_procfs(handle.as_fd())
     }
 
     /// Whether a name in the root of a procfs is a process, with its memory, environment and files.
     fn is_process(&self, name: &OsStr) -> bool {
         let top = self.top();
-        top.procfs && top.meta.ino() == PROC_ROOT_INODE && name.as_bytes().iter().all(u8::is_ascii_digit)
+        top.procfs
+            && top.meta.ino() == PROC_ROOT_INODE
+            && name.as_encoded_bytes().iter().all(u8::is_ascii_digit)
     }
 
     fn entry(&self, name: OsString) -> DirEntryRef {
@@ -308,11 +311,11 @@ impl Walk<'_> {
 
 /// The components of a link target. A trailing slash requires a directory, as a last `.` does.
 fn parts(target: &OsStr) -> Vec<OsString> {
-    let bytes = target.as_bytes();
+    let bytes = target.as_encoded_bytes();
     let mut parts: Vec<_> = bytes
         .split(|byte| *byte == b'/')
         .filter(|part| !part.is_empty())
-        .map(|part| OsStr::from_bytes(part).to_owned())
+        .map(|part| os_str(part).to_owned())
         .collect();
     if bytes.ends_with(b"/") {
         parts.push(OsString::from("."));

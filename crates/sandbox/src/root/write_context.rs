@@ -3,7 +3,7 @@
 use super::error::RootError;
 use super::locks::Locks;
 use super::stale_temps::SweptDirs;
-use rustix::process::{getegid, geteuid};
+use crate::os_file::owner_of_new_files;
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,12 +25,7 @@ impl WriteContext {
     pub fn new(locks: &Path, timeout: Duration) -> Result<Self, RootError> {
         let opened =
             Locks::open(locks, timeout).map_err(|errno| RootError::from_errno("open", locks, errno))?;
-        Ok(Self {
-            locks: opened,
-            swept: SweptDirs::default(),
-            pid: std::process::id(),
-            uid: geteuid().as_raw(),
-            gid: getegid().as_raw(),
-        })
+        let (uid, gid) = owner_of_new_files();
+        Ok(Self { locks: opened, swept: SweptDirs::default(), pid: std::process::id(), uid, gid })
     }
 }

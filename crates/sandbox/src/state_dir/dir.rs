@@ -4,15 +4,14 @@
 
 use super::error::StateError;
 use super::line_file::LineFile;
-use crate::root::{RenameMode, TempFile, is_temp_name};
-use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fchmod, fstat, fsync, mkdirat, openat, statat, unlinkat,
+use crate::os_file::{
+    AtFlags, CWD, Dir, Errno, FileType, Mode, OFlags, OwnedFd, Stat, fchmod, fstat, fsync, mkdirat, openat,
+    statat, unlinkat,
 };
-use rustix::io::Errno;
+use crate::root::{RenameMode, TempFile, is_temp_name};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

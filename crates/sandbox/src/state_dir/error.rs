@@ -1,6 +1,6 @@
 //! Errors of the state directory.
 
-use rustix::io::Errno;
+use crate::os_file::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

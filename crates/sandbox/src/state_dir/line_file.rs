@@ -8,11 +8,9 @@ use super::dir::StateDir;
 use super::error::StateError;
 use crate::bounded_lines::{Line, LineReader};
 use crate::file_lock::FileLock;
-use rustix::fs::{AtFlags, OFlags, fsync, statat};
-use rustix::io::Errno;
+use crate::os_file::{AtFlags, Errno, FileExt, OFlags, fstat, fsync, statat, truncate};
 use std::fs::File;
 use std::io::{BufReader, Seek, Write};
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -61,15 +59,16 @@ impl LineFile {
             let left = wait.saturating_sub(began.elapsed());
             let lock = FileLock::exclusive_within(file, left).map_err(StateError::of("lock", &path))?;
             let Some(lock) = lock else { return Err(StateError::Busy { path, waited: wait }) };
-            let locked = lock.file().metadata().map_err(StateError::of("look at", &path))?;
+            let locked = fstat(lock.file()).map_err(StateError::of("look at", &path))?;
             let named = statat(&*dir.dir, name, AtFlags::SYMLINK_NOFOLLOW);
             // The previous holder may have removed the file: then the name stands for another one.
-            if named.is_ok_and(|named| (named.st_dev, named.st_ino) == (locked.dev(), locked.ino())) {
+            if named.is_ok_and(|named| (named.st_dev, named.st_ino) == (locked.st_dev, locked.st_ino)) {
                 if is_new {
                     fsync(&*dir.dir).map_err(StateError::of("sync the directory of", &path))?;
                 }
+                let length = u64::try_from(locked.st_size).unwrap_or_default();
                 let file = lock.file().try_clone().map_err(StateError::of("open", &path))?;
-                return Ok(Self { file: Arc::new(file), path, length: locked.len(), _lock: Some(lock) });
+                return Ok(Self { file: Arc::new(file), path, length, _lock: Some(lock) });
             }
         }
     }
@@ -92,7 +91,7 @@ impl LineFile {
         }
         if let Err(error) = (&*self.file).write_all(&bytes) {
             // If even this fails, the next writer ends the torn line.
-            let _ = self.file.set_len(self.length);
+            let _ = truncate(&self.file, self.length);
             return Err(StateError::of("write", &self.path)(error));
         }
         self.length += bytes.len() as u64;
@@ -114,7 +113,7 @@ impl LineFile {
         if length >= self.length {
             return Ok(());
         }
-        self.file.set_len(length).map_err(StateError::of("cut", &self.path))?;
+        truncate(&self.file, length).map_err(StateError::of("cut", &self.path))?;
         self.length = length;
         self.sync()
     }

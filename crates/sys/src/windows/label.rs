@@ -11,9 +11,8 @@ use windows_sys::Win32::Security::Authorization::{
     SetSecurityInfo,
 };
 use windows_sys::Win32::Security::{
-    GetSecurityDescriptorSacl, LABEL_SECURITY_INFORMATION, PSECURITY_DESCRIPTOR,
+    GetSecurityDescriptorSacl, LABEL_SECURITY_INFORMATION, OBJECT_SECURITY_INFORMATION, PSECURITY_DESCRIPTOR,
 };
-use windows_sys::core::w;
 
 /// Memory of the system that is given back with `LocalFree`.
 struct Local(*mut std::ffi::c_void);
@@ -31,23 +30,12 @@ impl Drop for Local {
 /// leads to by now.
 pub fn label_low(directory: BorrowedHandle<'_>) -> io::Result<()> {
     let handle = directory.as_raw_handle();
-    let mut descriptor: PSECURITY_DESCRIPTOR = ptr::null_mut();
     // Inherited by directories and files; lower levels may not write.
-    let label = w!("S:(ML;OICI;NW;;;LW)");
-    // SAFETY: the text is a constant with a NUL; the descriptor is written to a local.
-    check(unsafe {
-        ConvertStringSecurityDescriptorToSecurityDescriptorW(
-            label,
-            SDDL_REVISION_1,
-            &raw mut descriptor,
-            ptr::null_mut(),
-        )
-    })?;
-    let descriptor = Local(descriptor);
+    let descriptor = Descriptor::parse("S:(ML;OICI;NW;;;LW)")?;
     let (mut is_present, mut is_default, mut list) = (0, 0, ptr::null_mut());
     // SAFETY: the descriptor is valid; the results are written to locals. The list lies in the descriptor.
     check(unsafe {
-        GetSecurityDescriptorSacl(descriptor.0, &raw mut is_present, &raw mut list, &raw mut is_default)
+        GetSecurityDescriptorSacl(descriptor.get(), &raw mut is_present, &raw mut list, &raw mut is_default)
     })?;
     let null = ptr::null_mut();
     // SAFETY: the handle is open, and the list outlives the call.
@@ -55,23 +43,51 @@ pub fn label_low(directory: BorrowedHandle<'_>) -> io::Result<()> {
         SetSecurityInfo(handle, SE_FILE_OBJECT, LABEL_SECURITY_INFORMATION, null, null, ptr::null(), list)
     };
     succeeded(code)?;
-    let found = read_label(directory)?;
+    let found = descriptor_text(directory, LABEL_SECURITY_INFORMATION)?;
     if !found.ends_with(";;;LW)") {
         return Err(io::Error::other(format!("the label of the directory is `{found}`, not low")));
     }
     Ok(())
 }
 
-/// The label in the system's notation; empty where there is none.
-fn read_label(directory: BorrowedHandle<'_>) -> io::Result<String> {
+/// A security descriptor.
+pub(super) struct Descriptor(Local);
+
+impl Descriptor {
+    /// From the system's notation.
+    pub(super) fn parse(text: &str) -> io::Result<Self> {
+        let units: Vec<u16> = text.encode_utf16().chain([0]).collect();
+        let mut descriptor: PSECURITY_DESCRIPTOR = ptr::null_mut();
+        // SAFETY: the text ends with a NUL; the descriptor is written to a local.
+        check(unsafe {
+            ConvertStringSecurityDescriptorToSecurityDescriptorW(
+                units.as_ptr(),
+                SDDL_REVISION_1,
+                &raw mut descriptor,
+                ptr::null_mut(),
+            )
+        })?;
+        Ok(Self(Local(descriptor)))
+    }
+
+    pub(super) fn get(&self) -> PSECURITY_DESCRIPTOR {
+        self.0.0
+    }
+}
+
+/// A part of an object's security descriptor in the system's notation; empty where there is none.
+pub(super) fn descriptor_text(
+    object: BorrowedHandle<'_>,
+    part: OBJECT_SECURITY_INFORMATION,
+) -> io::Result<String> {
     let mut descriptor: PSECURITY_DESCRIPTOR = ptr::null_mut();
     let null = ptr::null_mut();
     // SAFETY: the handle is open; parts that are not asked for may be null; the descriptor is written to a local.
     let code = unsafe {
         GetSecurityInfo(
-            directory.as_raw_handle(),
+            object.as_raw_handle(),
             SE_FILE_OBJECT,
-            LABEL_SECURITY_INFORMATION,
+            part,
             null,
             null,
             ptr::null_mut(),
@@ -87,7 +103,7 @@ fn read_label(directory: BorrowedHandle<'_>) -> io::Result<String> {
         ConvertSecurityDescriptorToStringSecurityDescriptorW(
             descriptor.0,
             SDDL_REVISION_1,
-            LABEL_SECURITY_INFORMATION,
+            part,
             &raw mut text,
             &raw mut length,
         )
@@ -98,7 +114,7 @@ fn read_label(directory: BorrowedHandle<'_>) -> io::Result<String> {
     Ok(String::from_utf16_lossy(units).trim_end_matches('\0').to_owned())
 }
 
-fn succeeded(code: u32) -> io::Result<()> {
+pub(super) fn succeeded(code: u32) -> io::Result<()> {
     match code {
         ERROR_SUCCESS => Ok(()),
         code => Err(io::Error::from_raw_os_error(code.cast_signed())),

@@ -2,15 +2,22 @@
 //!
 //! Invariant: a child is created suspended. What cannot be set up and read back ends it before its first instruction.
 
+mod access_list;
 mod command_line;
+pub mod file;
 mod job;
 mod label;
+mod process;
+mod random;
 mod spawn;
 mod token;
 
+pub use access_list::{access_list, set_access_list};
 pub use command_line::{CommandLineFault, command_line, environment_block};
 pub use job::{Job, JobLimits};
 pub use label::label_low;
+pub use process::Process;
+pub use random::fill_random;
 pub use spawn::{ChildSpec, SpawnError, Spawned, spawn};
 pub use token::RestrictedToken;
 

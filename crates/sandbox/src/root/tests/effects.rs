@@ -54,7 +54,7 @@ fn a_part_of_a_file_is_read_and_says_what_follows() {
 
 #[test]
 fn files_that_do_not_know_their_size_are_read_to_their_end() {
-    let host = Root::host().unwrap();
+    let host = Root::host_at(Path::new("/")).unwrap();
     let protected = ProtectedInodes::default();
     for (path, least) in [("proc/meminfo", 100), ("proc/cpuinfo", 100)] {
         let place = host.locate(Path::new(path), Access::Read, &protected).unwrap();

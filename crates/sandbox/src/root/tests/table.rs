@@ -95,9 +95,10 @@ fn check(row: &Row, disabled: DisabledKernelFeatures, name: &str) {
                 zones.in_workspace(&asked).unwrap_or_else(|| panic!("{case}: not in the workspace as text"));
             (root, below.to_owned())
         }
-        From::Host => {
-            (Root::host_without(disabled).unwrap(), asked.as_path().strip_prefix("/").unwrap().to_owned())
-        }
+        From::Host => (
+            Root::host_without(Path::new("/"), disabled).unwrap(),
+            asked.as_path().strip_prefix("/").unwrap().to_owned(),
+        ),
     };
     let access = match row.access {
         Use::Read => Access::Read,
