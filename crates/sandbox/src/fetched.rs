@@ -278,7 +278,7 @@ fn tree(home: &Path) -> PathBuf {
 }
 
 /// The fetched packages that `program` belongs to.
-pub(crate) fn packages_of(home: &Path, program: &Path) -> Option<PathBuf> {
+pub fn packages_of(home: &Path, program: &Path) -> Option<PathBuf> {
     let name = program.strip_prefix(tree(home)).ok()?.iter().next()?;
     Some(tree(home).join(name))
 }

@@ -1,6 +1,6 @@
 //! The cage of a child on Linux: its plan, its environment, and the files that stand in for the host's.
 
-use super::{CageRequest, ChildDir, Confined, operator_home};
+use super::{CageRequest, ChildDir, Confined};
 use crate::fetched::packages_of;
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{
@@ -242,4 +242,10 @@ fn written(home: &Path, (directory, name): (&str, &str), text: &str) -> Option<P
         directory.replace(name, text.as_bytes()).ok()?;
     }
     Some(directory.path().join(name))
+}
+
+/// The operator's own home, where toolchains and git's configuration are looked for.
+pub(crate) fn operator_home(host: &Variables) -> PathBuf {
+    let home = environment::get(host, "HOME").map(PathBuf::from);
+    home.filter(|home| home.is_absolute()).or_else(std::env::home_dir).unwrap_or_else(|| PathBuf::from("/"))
 }

@@ -9,7 +9,7 @@ mod linux;
 mod windows;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{PlannedCage, runtime_dir};
+pub(crate) use linux::{PlannedCage, operator_home, runtime_dir};
 #[cfg(windows)]
 pub(crate) use windows::PlannedCage;
 
@@ -83,6 +83,7 @@ pub(crate) struct Settings {
 }
 
 /// Everything that a cage and its environment follow from, but the backend.
+#[cfg_attr(windows, expect(dead_code, reason = "mounts are Linux's"))]
 pub(crate) struct CageRequest<'r> {
     pub(crate) isolation: &'r IsolationConfig,
     pub(crate) instance: &'r Instance,
@@ -155,10 +156,4 @@ impl Confined {
         };
         Ok((spec, watch))
     }
-}
-
-/// The operator's own home, where toolchains and git's configuration are looked for.
-pub(crate) fn operator_home(host: &Variables) -> PathBuf {
-    let home = environment::get(host, "HOME").map(PathBuf::from);
-    home.filter(|home| home.is_absolute()).or_else(std::env::home_dir).unwrap_or_else(|| PathBuf::from("/"))
 }

@@ -20,11 +20,11 @@ pub use run::{CommandOwner, ExecError, run, start};
 pub use session::{Program, Session};
 
 use crate::act::{Facts, Operands};
+use crate::os_file::OwnedFd;
 use crate::permit::{Effect, Sealed};
 use crate::root::{Place, RootError};
 use picoclaw_policy::shell::guard::Judgement;
 use picoclaw_policy::{ExecIntent, Intent, SessionIntent};
-use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 /// Running a command.

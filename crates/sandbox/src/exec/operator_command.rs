@@ -108,6 +108,10 @@ impl RunningCommand {
     /// Links in the working directory and in the workspace, and arguments, that lead to what the
     /// cage does not show. What lies behind a name with a dot is not for a hint.
     pub fn hidden_targets(&self, arguments: &[OsString]) -> Vec<HiddenTarget> {
+        if self.plan.mounts.is_empty() {
+            // Nothing is hidden where nothing is mounted.
+            return Vec::new();
+        }
         let workspaces = self.plan.mounts.iter().filter_map(|rule| match rule {
             MountRule::Bind { source, reason: MountReason::Workspace, .. } => Some(source.as_path()),
             _ => None,

@@ -5,7 +5,6 @@
 use crate::isolate::error::IsolateError;
 use crate::isolate::mount_rules::{MountReason, MountRule};
 use crate::isolate::plan::Plan;
-use picoclaw_policy::config::ExposeMode;
 use std::path::{Path, PathBuf};
 
 /// What enforces a plan.
@@ -72,17 +71,4 @@ fn is_shown(plan: &Plan, hidden: &Path) -> bool {
     plan.mounts
         .iter()
         .any(|rule| matches!(rule, MountRule::Bind { target, .. } if hidden.starts_with(target)))
-}
-
-/// The host paths that a plan shows, for a backend without mounts.
-pub(super) fn host_rights(plan: &Plan) -> Vec<(PathBuf, ExposeMode)> {
-    let shown = plan.mounts.iter().filter_map(|rule| match rule {
-        MountRule::Bind { source, mode, .. } => Some((source.clone(), *mode)),
-        MountRule::Symlink { .. }
-        | MountRule::Tmpfs { .. }
-        | MountRule::Overlay { .. }
-        | MountRule::Hide { .. }
-        | MountRule::MaskSocket { .. } => None,
-    });
-    shown.chain([(PathBuf::from("/proc"), ExposeMode::ReadOnly)]).collect()
 }

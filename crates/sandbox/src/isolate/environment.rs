@@ -6,8 +6,7 @@ use crate::isolate::host_files::HostEntryKind;
 use crate::isolate::windows_rules;
 use crate::launch::Principal;
 use crate::launch::environment::{Variables, set};
-use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
-use rustix::io::Errno;
+use crate::os_file::{CWD, Errno, Mode, OFlags, mkdirat, openat};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -42,12 +41,11 @@ impl UserEnvironment {
 
     /// Creates the missing ones, open to their owner alone; on Windows confined children may write them.
     pub fn prepare(&self) -> io::Result<()> {
-        let missing: Vec<&Path> =
-            self.0.ancestors().take_while(|path| rustix::fs::stat(*path).is_err()).collect();
+        let missing: Vec<&Path> = self.0.ancestors().take_while(|path| path.metadata().is_err()).collect();
         let below = self.directories();
         for path in missing.into_iter().rev().chain(below.iter().map(PathBuf::as_path)) {
-            match rustix::fs::mkdirat(CWD, path, Mode::RWXU) {
-                Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            match mkdirat(CWD, path, Mode::RWXU) {
+                Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno.into()),
             }
         }

@@ -199,11 +199,6 @@ pub enum StartError {
 /// How the reason begins if a backend's program ran and failed.
 pub(super) const TRIAL_ENDED: &str = "a trial child ended with";
 
-/// Adds what was being done to an error of a system call.
-pub(super) fn kernel_error(what: &'static str) -> impl Fn(io::Error) -> IsolateError {
-    move |source| IsolateError::Kernel { what: what.into(), source }
-}
-
 impl StartError {
     /// The remedy, and how to disable isolation at what risk.
     pub fn hint(&self) -> String {

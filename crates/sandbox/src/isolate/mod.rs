@@ -5,6 +5,7 @@
 //! configuration requires refuses to start.
 
 mod backend;
+#[cfg_attr(windows, expect(dead_code, reason = "mounts are Linux's"))]
 mod caches;
 mod confinement;
 mod doctor_check;
@@ -17,9 +18,12 @@ mod host_files;
 #[cfg(target_os = "linux")]
 mod linux;
 mod mount_rules;
+#[cfg_attr(windows, expect(dead_code, reason = "mounts are Linux's"))]
 mod mount_table;
+#[cfg_attr(windows, expect(dead_code, reason = "mounts are Linux's"))]
 mod network_settings;
 mod passwd;
+#[cfg_attr(windows, expect(dead_code, reason = "mounts are Linux's"))]
 mod plan;
 mod plan_text;
 mod project_root;
@@ -35,6 +39,7 @@ use windows as platform;
 
 pub use backend::Backend;
 pub use caches::CacheMode;
+#[cfg(target_os = "linux")]
 pub(crate) use caches::cache_mounts;
 pub use confinement::Confinement;
 pub use doctor_check::{CheckResult, Decoys, DoctorCheck, Visibility};
@@ -48,6 +53,7 @@ pub use host_files::{HostEntry, HostEntryKind, HostFiles, LiveHost};
 pub use linux::{ProbeResult, Unusable, bwrap_arguments, choose_backend, find_bwrap, probe};
 pub use mount_rules::{MountReason, MountRule};
 pub use mount_table::MountTable;
+#[cfg(target_os = "linux")]
 pub(crate) use network_settings::set_network_variables;
 pub use passwd::passwd_with_home;
 pub use plan::{CommandSource, HiddenPath, InstancePaths, Plan, PlanRequest, WorkspaceMount, plan};

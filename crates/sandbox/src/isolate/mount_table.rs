@@ -2,7 +2,7 @@
 //!
 //! Two paths may lead to one file by bind mounts; its place in its file system is the same.
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use crate::os_file::{CWD, Mode, OFlags, openat};
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,6 @@
 use data_encoding::HEXLOWER;
 use picoclaw_policy::AgentId;
 use sha2::{Digest, Sha256};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// On whose behalf a child runs. Each principal has a home directory of its own, so what an agent leaves in its home is not
@@ -49,7 +48,7 @@ impl Principal {
 /// it from its namesakes.
 fn project_name(path: &Path) -> String {
     const MAX_CHARS: usize = 40;
-    let hash = HEXLOWER.encode(&Sha256::digest(path.as_os_str().as_bytes()));
+    let hash = HEXLOWER.encode(&Sha256::digest(path.as_os_str().as_encoded_bytes()));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name: String = escaped(&name).chars().take(MAX_CHARS).collect();
     format!("{name}-{}", hash.get(..16).unwrap_or_default())

@@ -4,9 +4,8 @@ use crate::launch::output_limit::OutputLimit;
 use crate::launch::platform::ChildSetup;
 use crate::launch::principal::Principal;
 use crate::launch::streams::Streams;
-use rustix::fs::{CWD, Mode, OFlags};
+use crate::os_file::{CWD, Errno, Mode, OFlags, OwnedFd, openat};
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -42,9 +41,9 @@ pub struct WorkDir {
 
 impl WorkDir {
     /// Opens a directory that the caller has checked.
-    pub fn open(path: &Path) -> Result<Self, rustix::io::Errno> {
+    pub fn open(path: &Path) -> Result<Self, Errno> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let handle = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
+        let handle = openat(CWD, path, flags, Mode::empty())?;
         Ok(Self { handle, path: path.to_owned() })
     }
 }

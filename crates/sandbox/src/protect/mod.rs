@@ -36,6 +36,7 @@ struct Writable {
 
 impl Protection {
     /// For a child in a cage: its workspace, and what `expose_paths` shows read-write.
+    #[cfg_attr(windows, expect(dead_code, reason = "mounts are Linux's"))]
     pub(crate) fn of_plan(plan: &Plan, rules: &ProtectRules) -> Self {
         let roots = plan.mounts.iter().filter_map(|rule| match rule {
             MountRule::Bind {

@@ -1,10 +1,13 @@
-//! How much of each layer the backends hold.
+//! How much of each layer the backends hold, and what one without mounts shows.
 
 use crate::isolate::backend::Backend;
 use crate::isolate::enforced::{Enforced, Grade};
 use crate::isolate::linux::bwrap_landlock;
-use picoclaw_policy::config::{IsolationConfig, Network};
+use crate::isolate::mount_rules::MountRule;
+use crate::isolate::plan::Plan;
+use picoclaw_policy::config::{ExposeMode, IsolationConfig, Network};
 use picoclaw_sys::linux::landlock;
+use std::path::PathBuf;
 
 impl Backend {
     /// How much of each layer this backend holds.
@@ -74,4 +77,17 @@ impl Backend {
             _ => "this is Linux",
         }
     }
+}
+
+/// The host paths that a plan shows, for a backend without mounts.
+pub(super) fn host_rights(plan: &Plan) -> Vec<(PathBuf, ExposeMode)> {
+    let shown = plan.mounts.iter().filter_map(|rule| match rule {
+        MountRule::Bind { source, mode, .. } => Some((source.clone(), *mode)),
+        MountRule::Symlink { .. }
+        | MountRule::Tmpfs { .. }
+        | MountRule::Overlay { .. }
+        | MountRule::Hide { .. }
+        | MountRule::MaskSocket { .. } => None,
+    });
+    shown.chain([(PathBuf::from("/proc"), ExposeMode::ReadOnly)]).collect()
 }

@@ -4,7 +4,8 @@
 //! cage: bubblewrap executes this program again, which enters the domain and executes the command. Without
 //! it root could write what `/proc/1/exe` leads to, the host's `bwrap`.
 
-use crate::isolate::error::{IsolateError, kernel_error};
+use crate::isolate::error::IsolateError;
+use crate::isolate::linux::kernel_error;
 use crate::isolate::linux::landlock_rules::granted_rights;
 use crate::isolate::plan::Plan;
 use picoclaw_sys::linux::{Exec, Step, confine_and_exec, landlock};

@@ -3,10 +3,12 @@
 //! Invariant: a child that starts in a cage has every layer that its backend names; a failed step
 //! stops the child.
 
-use crate::isolate::backend::{Backend, host_rights};
+use crate::isolate::backend::Backend;
+use crate::isolate::linux::backend_enforced::host_rights;
 
-use crate::isolate::error::{IsolateError, kernel_error};
+use crate::isolate::error::IsolateError;
 use crate::isolate::linux::host_sockets::HostSockets;
+use crate::isolate::linux::kernel_error;
 use crate::isolate::linux::landlock_rules::{HANDLED, granted_rights, open_for_rule};
 use crate::isolate::linux::proc_masks::masked_entries;
 use crate::isolate::linux::rootfs::{DEVICES, c_string};

@@ -7,7 +7,8 @@
 //! Invariant: a fence only takes rights away.
 
 use crate::isolate::enforced::{Enforced, Grade};
-use crate::isolate::error::{IsolateError, kernel_error};
+use crate::isolate::error::IsolateError;
+use crate::isolate::linux::kernel_error;
 use crate::isolate::linux::landlock_rules::open_for_rule;
 use crate::isolate::linux::seccomp_filter::{self, NO_CORE_HANDLER};
 use crate::isolate::linux::seccomp_rules::Sockets;

@@ -4,8 +4,9 @@
 //! file is mounted over each socket, and an empty directory over one that could not be searched.
 //! Sockets that are bound later, or in another network namespace, are not found.
 
-use crate::isolate::error::{IsolateError, kernel_error};
+use crate::isolate::error::IsolateError;
 use crate::isolate::host_files::HostEntryKind;
+use crate::isolate::linux::kernel_error;
 use crate::isolate::linux::sock_diag::{BoundSocket, bound_sockets};
 use crate::isolate::mount_rules::{MountReason, MountRule, ordered};
 use crate::isolate::mount_table::{MountTable, Place};

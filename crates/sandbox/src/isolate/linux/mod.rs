@@ -17,6 +17,7 @@ mod seccomp_rules;
 mod select_backend;
 mod sock_diag;
 
+use crate::isolate::error::IsolateError;
 pub use bwrap::{INSTALL_HINTS, bwrap_arguments, find_bwrap};
 pub use bwrap_landlock::enter_landlock_if_asked;
 pub use cage::Cage;
@@ -25,6 +26,12 @@ pub use fence::Fence;
 pub use probe::probe;
 pub(crate) use select_backend::untried_backend;
 pub use select_backend::{ProbeResult, Unusable, choose_backend, select_backend};
+use std::io;
 
 /// The name of the log entries with the rules of a cage.
 pub(crate) const PLAN_LOG_ENTRY: &str = "linux isolation mount plan";
+
+/// Adds what was being done to an error of a system call.
+pub(super) fn kernel_error(what: &'static str) -> impl Fn(io::Error) -> IsolateError {
+    move |source| IsolateError::Kernel { what: what.into(), source }
+}

@@ -4,7 +4,8 @@
 //! rule of [`seccomp_rules`](super::seccomp_rules) answers is allowed.
 
 use super::seccomp_rules::{Answer, Compare, FilterScope, Half, NEWEST, Pids, Rule, Sockets, Test, rules};
-use crate::isolate::error::{IsolateError, kernel_error};
+use crate::isolate::error::IsolateError;
+use crate::isolate::linux::kernel_error;
 use picoclaw_sys::linux::{Instruction, SeccompFilter, Step};
 use rustix::process::Resource;
 use std::collections::BTreeMap;

@@ -3,24 +3,28 @@
 use std::io;
 use std::net::TcpStream;
 
-/// A closed network that several children share. There is none on Windows, so this has no value.
-#[derive(Debug, Clone, Copy)]
-pub enum ClosedNetwork {}
+/// A closed network that several children share. There is none on Windows, so none is ever made.
+#[derive(Debug, Clone)]
+pub struct ClosedNetwork(());
 
 impl ClosedNetwork {
     /// Refuses.
     pub fn new() -> io::Result<Self> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "there is no closed network on Windows"))
+        Err(unsupported())
     }
 
     pub(crate) fn connect(&self, _port: u16) -> io::Result<TcpStream> {
-        match *self {}
+        Err(unsupported())
     }
 }
 
-/// The counters of a closed network, which has no value either.
+fn unsupported() -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, "there is no closed network on Windows")
+}
+
+/// The counters of a closed network.
 #[derive(Debug)]
-pub(crate) enum NetCounters {}
+pub(crate) struct NetCounters(());
 
 impl NetCounters {
     pub(crate) fn of(_pid: i32) -> Option<Self> {
@@ -28,6 +32,6 @@ impl NetCounters {
     }
 
     pub(crate) fn has_tried(&self) -> bool {
-        match *self {}
+        false
     }
 }
