@@ -4,6 +4,7 @@
 //! process by itself.
 
 pub mod call;
+mod child_pipe;
 pub mod dry_run;
 pub mod executor;
 pub mod gateway;

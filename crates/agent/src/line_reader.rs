@@ -1,9 +1,9 @@
 //! Lines of bounded length from a child's output, read asynchronously.
 
+use crate::child_pipe::PipeReader;
 use picoclaw_sandbox::bounded_lines::{BoundedLines, Line};
 use picoclaw_sandbox::printable;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
-use tokio::net::unix::pipe;
 
 /// Bytes of a line of standard error that are logged.
 const MAX_LOGGED_LINE: usize = 500;
@@ -38,7 +38,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
 }
 
 /// Logs what a child writes to standard error, until it closes it.
-pub(crate) async fn log_stderr(stderr: pipe::Receiver, kind: &'static str, name: String) {
+pub(crate) async fn log_stderr(stderr: PipeReader, kind: &'static str, name: String) {
     let mut lines = LineReader::new(stderr, MAX_LOGGED_LINE);
     while let Some(Line::Whole(line) | Line::TooLong { head: line }) = lines.next().await {
         let text = String::from_utf8_lossy(&line);

@@ -1,5 +1,6 @@
 //! The JSON-RPC connection to a running hook, and the requests that wait for its responses.
 
+use crate::child_pipe::{self, PipeReader, PipeWriter};
 use crate::jsonrpc::{Id, Members, Message};
 use crate::line_reader::{LineReader, log_stderr};
 use picoclaw_sandbox::bounded_lines::Line;
@@ -12,7 +13,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
-use tokio::net::unix::pipe;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -33,7 +33,7 @@ type Response = Result<Value, String>;
 
 /// A running hook.
 pub(super) struct HookConnection {
-    stdin: tokio::sync::Mutex<Option<pipe::Sender>>,
+    stdin: tokio::sync::Mutex<Option<PipeWriter>>,
     shared: Arc<Shared>,
     next_id: AtomicU64,
     helper: Mutex<Option<RunningHelper>>,
@@ -67,9 +67,9 @@ pub(super) enum RequestError {
 impl HookConnection {
     /// Takes the pipes of a started hook. `None` when it has none.
     pub(super) fn new(name: &str, mut helper: RunningHelper) -> Option<Self> {
-        let stdin = pipe::Sender::from_owned_fd(helper.running.take_stdin()?).ok()?;
-        let stdout = pipe::Receiver::from_owned_fd(helper.running.take_stdout()?).ok()?;
-        let stderr = pipe::Receiver::from_owned_fd(helper.running.take_stderr()?).ok()?;
+        let stdin = child_pipe::writer(helper.running.take_stdin()?).ok()?;
+        let stdout = child_pipe::reader(helper.running.take_stdout()?).ok()?;
+        let stderr = child_pipe::reader(helper.running.take_stderr()?).ok()?;
         let shared = Arc::new(Shared {
             name: name.to_owned(),
             pending: Mutex::default(),
@@ -176,7 +176,7 @@ impl Drop for PendingGuard<'_> {
     }
 }
 
-async fn read_responses(stdout: pipe::Receiver, shared: Arc<Shared>) {
+async fn read_responses(stdout: PipeReader, shared: Arc<Shared>) {
     let mut lines = LineReader::new(stdout, MAX_LINE_BYTES);
     while let Some(line) = lines.next().await {
         let Line::Whole(line) = line else {

@@ -70,6 +70,7 @@ const PLATFORMS: &[&str] = &[
     "target_family",
 ];
 const PLATFORMS_IN: &[&str] = &[
+    "crates/agent/src/child_pipe.rs",
     "crates/sys/src/",
     "crates/sandbox/src/confine/",
     "crates/sandbox/src/host_agents.rs",

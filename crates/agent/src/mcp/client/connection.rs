@@ -3,6 +3,7 @@
 use super::bounded_http::{BoundedHttp, RESERVED_HEADERS};
 use super::bounded_messages::BoundedMessages;
 use super::error::McpError;
+use crate::child_pipe;
 use crate::line_reader::log_stderr;
 use picoclaw_sandbox::helper::RunningHelper;
 use picoclaw_sandbox::launch::Status;
@@ -19,7 +20,6 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::net::unix::pipe;
 
 /// The largest message of a server.
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
@@ -58,9 +58,9 @@ impl ServerConnection {
         let stdin = helper.running.take_stdin().ok_or_else(gone)?;
         let stdout = helper.running.take_stdout().ok_or_else(gone)?;
         let stderr = helper.running.take_stderr().ok_or_else(gone)?;
-        let stdin = pipe::Sender::from_owned_fd(stdin).map_err(|_| gone())?;
-        let stdout = pipe::Receiver::from_owned_fd(stdout).map_err(|_| gone())?;
-        let stderr = pipe::Receiver::from_owned_fd(stderr).map_err(|_| gone())?;
+        let stdin = child_pipe::writer(stdin).map_err(|_| gone())?;
+        let stdout = child_pipe::reader(stdout).map_err(|_| gone())?;
+        let stderr = child_pipe::reader(stderr).map_err(|_| gone())?;
         tokio::spawn(log_stderr(stderr, "mcp", name.to_owned()));
         let handler = NotificationHandler::default();
         let tools_changed = Arc::clone(&handler.tools_changed);
