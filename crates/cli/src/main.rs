@@ -5,6 +5,7 @@
 mod app;
 mod arguments;
 mod commands;
+mod console;
 mod exit;
 mod logs;
 mod print;

@@ -3,6 +3,7 @@
 //!
 //! A closed pipe ends the output without an error.
 
+use crate::console::window_size;
 use crate::progress;
 use crate::style::wrap;
 use picoclaw_sandbox::printable_lines;
@@ -28,8 +29,8 @@ pub(crate) fn untrusted(text: &str) -> Cow<'_, str> {
 
 /// Columns of standard output, if it is a terminal.
 pub(crate) fn terminal_width() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
-    (size.ws_col > 0).then(|| size.ws_col.into())
+    let (columns, _) = window_size(io::stdout())?;
+    (columns > 0).then(|| columns.into())
 }
 
 /// A row of a table: a terminal gets what fits in its width, a pipe all of it.

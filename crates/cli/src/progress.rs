@@ -5,8 +5,7 @@
 
 use crate::style::{Liveness, Mark, Style, Tone, size};
 use crate::units::format_seconds;
-use rustix::termios::isatty;
-use std::io::{self, StderrLock, Write};
+use std::io::{self, IsTerminal, StderrLock, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -27,7 +26,7 @@ pub(crate) struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
 impl Progress {
     /// Work that begins now. `what` is printable, such as `examining this host`.
     pub(crate) fn of(what: &str) -> Self {
-        if !isatty(io::stderr()) {
+        if !io::stderr().is_terminal() {
             return Self(None);
         }
         let variable = |name: &str| std::env::var(name).ok();

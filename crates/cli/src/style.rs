@@ -1,7 +1,6 @@
 //! The style of output on this terminal: colour, glyphs, width. Colour never carries meaning alone.
 
-use rustix::termios::tcgetwinsize;
-use std::os::fd::AsFd;
+use crate::console::{Stream, window_size};
 
 /// The size of a terminal that does not report one.
 const DEFAULT_SIZE: (usize, usize) = (80, 24);
@@ -133,17 +132,17 @@ pub(crate) enum Liveness {
 }
 
 impl Liveness {
-    /// The kind of `fd`, by itself and by `TERM`.
-    pub(crate) fn of(fd: impl AsFd, term: Option<&str>) -> Self {
+    /// The kind of `stream`, by itself and by `TERM`.
+    pub(crate) fn of(stream: impl Stream, term: Option<&str>) -> Self {
         let is_dumb = term.is_none_or(|term| term.is_empty() || term == "dumb");
-        if rustix::termios::isatty(fd) && !is_dumb { Self::Live } else { Self::Still }
+        if stream.is_terminal() && !is_dumb { Self::Live } else { Self::Still }
     }
 }
 
 /// Columns and rows of a terminal.
-pub(crate) fn size(fd: impl AsFd) -> (usize, usize) {
-    match tcgetwinsize(fd) {
-        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col.into(), size.ws_row.into()),
+pub(crate) fn size(stream: impl Stream) -> (usize, usize) {
+    match window_size(stream) {
+        Some((columns, rows)) if columns > 0 && rows > 0 => (columns.into(), rows.into()),
         _ => DEFAULT_SIZE,
     }
 }

@@ -12,13 +12,13 @@ use picoclaw_policy::config::{Config, Expose, ExposeMode};
 use picoclaw_sandbox::exec::{DoctorMode, ExecEnv};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::isolate::{
-    Backend, CheckResult, Decoys, DoctorCheck, ProbeResult, Unusable, Visibility, probe,
+    Backend, CheckResult, DecoyListener, Decoys, DoctorCheck, MAPS_PATHS, ProbeResult, Unusable, Visibility,
+    probe,
 };
 use picoclaw_sandbox::outbound::can_connect;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 /// A variable that must not reach a child.
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &DoctorArguments, settings: &Settings) -> Result<Ex
 /// A socket of this process in the workspace that is examined; removed when dropped.
 struct DecoySocket {
     path: PathBuf,
-    _listener: UnixListener,
+    _listener: DecoyListener,
 }
 
 impl DecoySocket {
@@ -71,7 +71,7 @@ impl DecoySocket {
     fn bind(instance: &Instance, settings: &Settings) -> Option<Self> {
         let own = instance.workspaces().iter().find(|own| own.agent == settings.config.default_agent)?;
         let path = own.real.as_path().join(format!(".picoclaw-doctor-{}", std::process::id()));
-        Some(Self { _listener: UnixListener::bind(&path).ok()?, path })
+        Some(Self { _listener: DecoyListener::bind(&path)?, path })
     }
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn connect(socket: &Path) -> Result<Exit> {
     let address = socket.to_str().and_then(|text| text.parse::<SocketAddr>().ok());
     let connected = match address {
         Some(address) => can_connect(address),
-        None => UnixStream::connect(socket).is_ok(),
+        None => DecoyListener::can_connect(socket),
     };
     print::line(if connected { "yes" } else { "no" })?;
     Ok(Exit::Done)
@@ -102,7 +102,7 @@ pub(crate) fn connect(socket: &Path) -> Result<Exit> {
 fn with_isolation(config: &Config) -> Config {
     let mut config = config.clone();
     config.isolation.enabled = true;
-    if let Ok(program) = std::env::current_exe() {
+    if let Some(program) = std::env::current_exe().ok().filter(|_| MAPS_PATHS) {
         // It takes memory and connects in the cage.
         let (source, target) = (program.clone(), program);
         config.isolation.expose_paths.push(Expose { source, target, mode: ExposeMode::ReadOnly });

@@ -16,8 +16,7 @@ use picoclaw_agent::providers::{self, Models, ProviderError, Sink};
 use picoclaw_policy::config::{Config, ModelConfig};
 use picoclaw_sandbox::instance::Created;
 use picoclaw_sandbox::printable_lines;
-use rustix::stdio::{stdin, stdout};
-use rustix::termios::isatty;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -61,7 +60,7 @@ pub(crate) fn run(
     for workspace in instance.workspaces() {
         print::line(&format!("workspace of {}: {}", workspace.agent, workspace.named))?;
     }
-    let is_asked = isatty(stdin()) && isatty(stdout()) && !arguments.no_model;
+    let is_asked = io::stdin().is_terminal() && io::stdout().is_terminal() && !arguments.no_model;
     if arguments.model.is_none() && !is_asked {
         print::line(
             "picoclaw is ready. Next: picoclaw tool list_dir '{}', picoclaw status, picoclaw config show",

@@ -26,6 +26,7 @@ mod passwd;
 #[cfg_attr(windows, expect(dead_code, reason = "mounts are Linux's"))]
 mod plan;
 mod plan_text;
+mod probe_result;
 mod project_root;
 mod toolchain;
 #[cfg(windows)]
@@ -50,7 +51,7 @@ pub use expose_paths::exposure_faults;
 pub use git_config::filtered_git_config;
 pub use host_files::{HostEntry, HostEntryKind, HostFiles, LiveHost};
 #[cfg(target_os = "linux")]
-pub use linux::{ProbeResult, Unusable, bwrap_arguments, choose_backend, find_bwrap, probe};
+pub use linux::{bwrap_arguments, choose_backend, find_bwrap};
 pub use mount_rules::{MountReason, MountRule};
 pub use mount_table::MountTable;
 #[cfg(target_os = "linux")]
@@ -58,8 +59,10 @@ pub(crate) use network_settings::set_network_variables;
 pub use passwd::passwd_with_home;
 pub use plan::{CommandSource, HiddenPath, InstancePaths, Plan, PlanRequest, WorkspaceMount, plan};
 pub use platform::{
-    Cage, Fence, INSTALL_HINTS, enter_landlock_if_asked, hold_memory, run_doctor_checks, select_backend,
+    Cage, DecoyListener, Fence, INSTALL_HINTS, MAPS_PATHS, enter_landlock_if_asked, hold_memory, probe,
+    run_doctor_checks, select_backend,
 };
 pub(crate) use platform::{PLAN_LOG_ENTRY, untried_backend};
+pub use probe_result::{ProbeResult, Unusable};
 pub use project_root::{ProjectRoot, RootKind, RootRefused, find_project_root};
 pub use toolchain::{cargo_settings, link_python_packages, toolchain_variables};

@@ -10,7 +10,7 @@ pub use linux::{listen, on_signals, relay, suspend_program};
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{poll_fd, poll_until};
 #[cfg(windows)]
-pub use windows::{Signals, listen, on_signals, relay, suspend_program};
+pub use windows::{Signals, console, listen, on_signals, relay, suspend_program};
 
 /// A signal to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use super::{SignalAction, SignalEvent};
 use crate::launch::{Running, Status};
-use picoclaw_sys::windows::{ConsoleEvent, on_console_events};
+pub use picoclaw_sys::windows::console;
+use picoclaw_sys::windows::console::{ConsoleEvent, on_console_events};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;

@@ -1,9 +1,13 @@
-//! Events of the console: the interrupt key, and the end of the session.
+//! The console: its events, its size and its modes.
 
 use super::check;
 use std::io;
+use std::os::windows::io::{AsRawHandle as _, BorrowedHandle};
 use std::sync::{Mutex, PoisonError};
-use windows_sys::Win32::System::Console::{CTRL_C_EVENT, SetConsoleCtrlHandler};
+use windows_sys::Win32::System::Console::{
+    CONSOLE_MODE, CONSOLE_SCREEN_BUFFER_INFO, CTRL_C_EVENT, ENABLE_ECHO_INPUT, FlushConsoleInputBuffer,
+    GetConsoleMode, GetConsoleScreenBufferInfo, SetConsoleCtrlHandler, SetConsoleMode,
+};
 use windows_sys::core::BOOL;
 
 /// An event of the console.
@@ -37,4 +41,46 @@ unsafe extern "system" fn on_event(kind: u32) -> BOOL {
     let event = if kind == CTRL_C_EVENT { ConsoleEvent::Interrupt } else { ConsoleEvent::End };
     let handler = HANDLER.lock().unwrap_or_else(PoisonError::into_inner);
     handler.as_ref().is_some_and(|handle| handle(event)).into()
+}
+
+/// Columns and rows of the window of a console.
+pub fn window_size(output: BorrowedHandle<'_>) -> io::Result<(u16, u16)> {
+    let mut info = CONSOLE_SCREEN_BUFFER_INFO::default();
+    // SAFETY: the handle is open, and the result is written to a local.
+    check(unsafe { GetConsoleScreenBufferInfo(output.as_raw_handle(), &raw mut info) })?;
+    let window = info.srWindow;
+    let count = |first: i16, last: i16| u16::try_from(i32::from(last) - i32::from(first) + 1).unwrap_or(0);
+    Ok((count(window.Left, window.Right), count(window.Top, window.Bottom)))
+}
+
+/// The modes of a console's input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modes(CONSOLE_MODE);
+
+impl Modes {
+    /// The same without echo.
+    #[must_use]
+    pub fn without_echo(self) -> Self {
+        Self(self.0 & !ENABLE_ECHO_INPUT)
+    }
+}
+
+/// The modes that a console's input has now.
+pub fn modes(input: BorrowedHandle<'_>) -> io::Result<Modes> {
+    let mut modes = 0;
+    // SAFETY: the handle is open, and the result is written to a local.
+    check(unsafe { GetConsoleMode(input.as_raw_handle(), &raw mut modes) })?;
+    Ok(Modes(modes))
+}
+
+/// Sets the modes of a console's input.
+pub fn set_modes(input: BorrowedHandle<'_>, modes: Modes) -> io::Result<()> {
+    // SAFETY: the handle is open.
+    check(unsafe { SetConsoleMode(input.as_raw_handle(), modes.0) })
+}
+
+/// Discards what was typed and not read.
+pub fn discard_input(input: BorrowedHandle<'_>) -> io::Result<()> {
+    // SAFETY: the handle is open.
+    check(unsafe { FlushConsoleInputBuffer(input.as_raw_handle()) })
 }

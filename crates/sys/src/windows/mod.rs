@@ -4,7 +4,7 @@
 
 mod access_list;
 mod command_line;
-mod console;
+pub mod console;
 pub mod file;
 mod job;
 mod label;
@@ -15,7 +15,6 @@ mod token;
 
 pub use access_list::{access_list, set_access_list};
 pub use command_line::{CommandLineFault, command_line, environment_block};
-pub use console::{ConsoleEvent, on_console_events};
 pub use job::{Job, JobLimits};
 pub use label::label_low;
 pub use process::Process;

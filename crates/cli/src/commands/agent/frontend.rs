@@ -10,8 +10,7 @@ use crate::logs::LogProfile;
 use crate::settings::ProcessEnv;
 use crate::style::{Liveness, Style};
 use anyhow::{Result, ensure};
-use rustix::stdio::{stderr, stdin, stdout};
-use rustix::termios::isatty;
+use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::sync::Arc;
 
 /// The frontend of one run.
@@ -31,7 +30,7 @@ impl Frontend {
         let variable = |name: &str| env.variable(name).map(|value| value.to_string_lossy().into_owned());
         let term = variable("TERM");
         let is_session =
-            arguments.message.is_none() && !arguments.json && isatty(stdin()) && isatty(stdout());
+            arguments.message.is_none() && !arguments.json && stdin().is_terminal() && stdout().is_terminal();
         let liveness = if is_session {
             Liveness::of(stdout(), term.as_deref())
         } else {
@@ -50,7 +49,7 @@ impl Frontend {
         let message = match arguments.message.as_deref() {
             Some("-") | None => {
                 ensure!(
-                    arguments.message.is_some() || !isatty(stdin()) || !arguments.json,
+                    arguments.message.is_some() || !stdin().is_terminal() || !arguments.json,
                     "`--json` needs a message: `-m TEXT`, or one on standard input"
                 );
                 one_shot::read_message()?
@@ -83,17 +82,17 @@ impl Frontend {
 
     /// Whether standard error is a terminal, and so gets a trace.
     pub(super) fn has_trace(&self) -> bool {
-        isatty(stderr())
+        stderr().is_terminal()
     }
 
     /// Whether a person reads standard output, so that control characters have to be escaped.
     pub(super) fn has_reader(&self) -> bool {
-        isatty(stdout())
+        stdout().is_terminal()
     }
 
     /// Whether a person can be asked.
     pub(super) fn has_person(&self) -> bool {
-        isatty(stdin()) && isatty(stderr())
+        stdin().is_terminal() && stderr().is_terminal()
     }
 
     /// The log profile: next to a trace, a failed call is not logged again; on a screen, log lines

@@ -3,7 +3,7 @@
 use super::raw_input::TerminalState;
 use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::terminal::{SignalAction, SignalEvent, on_signals};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ impl Interrupt {
             _ => {
                 shared.end_turn();
                 found.restore();
-                if found.is_terminal() && rustix::termios::isatty(io::stdout()) {
+                if found.is_terminal() && io::stdout().is_terminal() {
                     let _gone = io::stdout().write_all(b"\x1b[?2004l\r\n");
                 }
                 SignalAction::Die

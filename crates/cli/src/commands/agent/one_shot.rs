@@ -10,6 +10,7 @@ use super::subagents::{SubagentOutput, Subagents};
 use super::trace::{CallTrace, Quote, summarize_call};
 use super::{exit_of, failure_text, json, model_error, report_misuse};
 use crate::arguments::AgentArguments;
+use crate::console::discard_input;
 use crate::exit::Exit;
 use crate::progress::Progress;
 use crate::settings::Settings;
@@ -25,8 +26,7 @@ use picoclaw_policy::Subject;
 use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::permit::{Answer, Approval};
 use picoclaw_sandbox::printable;
-use rustix::stdio::{stderr, stdin};
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, Read, Write, stderr};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -315,7 +315,7 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Shows the question in full and waits for a line; the end of input is a no.
 fn ask_on_terminal(ask: &Ask, style: &Style) -> Answer {
     // Input from before the question is discarded.
-    let _gone = rustix::termios::tcflush(stdin(), rustix::termios::QueueSelector::IFlush);
+    discard_input();
     let shown = approval_prompt::question_lines(ask, style, size(stderr()).0).join("\n");
     print::note(&shown);
     let mut out = std::io::stderr().lock();

@@ -1,25 +1,22 @@
 //! Raw keyboard input during a turn. The terminal settings are restored when the session ends,
 //! however it ends.
 
+use crate::console::{self, InputModes};
 use crate::style::Liveness;
 use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::terminal::suspend_program;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
-use rustix::stdio::stdin;
-use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 use std::io;
 use std::thread::{self, JoinHandle};
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::mpsc::{Receiver, channel};
 
 /// The terminal settings before the session.
 #[derive(Debug, Clone)]
-pub(super) struct TerminalState(Option<Termios>);
+pub(super) struct TerminalState(Option<InputModes>);
 
 impl TerminalState {
     /// Saves the current settings.
     pub(super) fn now() -> Self {
-        Self(tcgetattr(stdin()).ok())
+        Self(InputModes::now().ok())
     }
 
     /// Whether standard input is a terminal.
@@ -30,7 +27,7 @@ impl TerminalState {
     /// Restores the settings.
     pub(super) fn restore(&self) {
         if let Some(settings) = &self.0 {
-            let _gone = tcsetattr(stdin(), OptionalActions::Now, settings);
+            settings.restore();
         }
     }
 }
@@ -51,7 +48,8 @@ impl RawInput {
         let (told, heard) = channel(16);
         let until = closing.clone();
         let reader = thread::Builder::new().name("keyboard".to_owned()).stack_size(256 << 10);
-        let reader = reader.spawn(move || read_stdin(&told, &until))?;
+        let reader =
+            reader.spawn(move || console::read_input(&until, |bytes| told.blocking_send(bytes).is_ok()))?;
         let keyboard = Self { heard, reader: Some(reader), closing, found, liveness };
         keyboard.make_raw();
         Ok(keyboard)
@@ -77,13 +75,15 @@ impl RawInput {
         if let Some(reader) = self.reader.take() {
             // A full channel would keep the reader from noticing the end.
             self.heard.close();
-            let _crashed = reader.join();
+            if console::STOPS_READING {
+                let _crashed = reader.join();
+            }
         }
     }
 
     /// Discards input that was typed before a question was shown.
     pub(super) fn forget(&self) {
-        let _gone = tcflush(stdin(), QueueSelector::IFlush);
+        console::discard_input();
     }
 
     /// Suspends this process as Ctrl-Z does, and continues when it is resumed.
@@ -95,36 +95,7 @@ impl RawInput {
 
     fn make_raw(&self) {
         let (Some(found), Liveness::Live) = (&self.found.0, self.liveness) else { return };
-        let mut raw = found.clone();
-        raw.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN);
-        let _gone = tcsetattr(stdin(), OptionalActions::Now, &raw);
-    }
-}
-
-/// Forwards input until the reader is closed. The descriptor is shared with the shell and stays
-/// blocking, so it is read only when it is ready.
-fn read_stdin(told: &Sender<Vec<u8>>, closing: &CancelToken) {
-    loop {
-        let mut ready = vec![PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];
-        ready.extend(closing.event_fd().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
-        let waited = poll(&mut ready, None);
-        if closing.is_cancelled() {
-            return;
-        }
-        if waited.is_err() || ready.first().is_none_or(|stdin| stdin.revents().is_empty()) {
-            continue;
-        }
-        let mut buffer = [0; 1024];
-        match rustix::io::read(stdin(), &mut buffer) {
-            Ok(count) if count > 0 => {
-                let bytes = buffer.get(..count).unwrap_or_default().to_vec();
-                if told.blocking_send(bytes).is_err() {
-                    return;
-                }
-            }
-            Err(Errno::INTR | Errno::AGAIN) => {}
-            _ => return,
-        }
+        found.make_raw();
     }
 }
 

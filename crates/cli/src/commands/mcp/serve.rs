@@ -3,6 +3,7 @@
 
 use super::arguments::ServeArguments;
 use crate::app::{self, ToolSet};
+use crate::console::{is_stdout_closed, own_streams};
 use crate::exit::{self, Exit};
 use crate::print;
 use crate::settings::{ProcessEnv, Settings, first_line, workspace_fault_in};
@@ -12,10 +13,7 @@ use picoclaw_agent::http_guard::Strength;
 use picoclaw_agent::mcp::server::http::{self, Token};
 use picoclaw_agent::mcp::server::{ServerState, Streams, serve};
 use picoclaw_policy::{AgentId, Origin, Subject};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -61,20 +59,9 @@ fn runtime() -> std::io::Result<Runtime> {
 
 /// Standard input and output without `std`'s line buffering.
 fn streams() -> std::io::Result<Streams> {
-    let (input, output) = (std::io::stdin(), std::io::stdout());
-    Ok(Streams {
-        input: Box::new(File::from(input.as_fd().try_clone_to_owned()?)),
-        output: Box::new(File::from(output.as_fd().try_clone_to_owned()?)),
-        is_output_closed: Box::new(|| {
-            let out = std::io::stdout();
-            let mut polled = [PollFd::new(&out, PollFlags::empty())];
-            let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-            // A pipe without a reader always reports an error.
-            poll(&mut polled, Some(&now)).is_ok_and(|ready| {
-                ready > 0 && polled[0].revents().intersects(PollFlags::ERR | PollFlags::NVAL)
-            })
-        }),
-    })
+    let (input, output) = own_streams()?;
+    let is_output_closed = Box::new(is_stdout_closed);
+    Ok(Streams { input: Box::new(input), output: Box::new(output), is_output_closed })
 }
 
 async fn listen(state: &Arc<ServerState>, address: SocketAddr, token: Token) -> Result<()> {

@@ -2,14 +2,13 @@
 
 use super::read_line;
 use crate::arguments::OnboardArguments;
+use crate::console::InputModes;
 use crate::print;
 use crate::settings::{ProcessEnv, env_models};
 use anyhow::{Context, Result, ensure};
 use picoclaw_agent::providers::LocalServer;
 use picoclaw_policy::config::{ModelConfig, Secret};
 use picoclaw_sandbox::printable;
-use rustix::stdio::stdin;
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 /// What a person chose.
 pub(super) enum Choice {
@@ -116,12 +115,10 @@ fn named(id: &str) -> ModelConfig {
 
 /// Reads a line that the terminal does not show.
 fn read_secret(prompt: &str) -> Result<Option<String>> {
-    let found = tcgetattr(stdin()).context("could not read the terminal's settings")?;
-    let mut quiet = found.clone();
-    quiet.local_modes.remove(LocalModes::ECHO);
-    tcsetattr(stdin(), OptionalActions::Flush, &quiet).context("could not hide what is typed")?;
+    let found = InputModes::now().context("could not read the terminal's settings")?;
+    found.hide_input().context("could not hide what is typed")?;
     let line = read_line(prompt);
-    let _restored = tcsetattr(stdin(), OptionalActions::Now, &found);
+    found.restore();
     print::line("")?;
     line
 }

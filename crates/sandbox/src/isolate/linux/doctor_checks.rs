@@ -7,8 +7,27 @@ use crate::launch::{Finished, LaunchError, Status};
 use picoclaw_policy::config::Network;
 use picoclaw_sys::linux::MemoryKind;
 use rustix::fs::{CWD, Mode, OFlags, openat};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
+
+/// A UNIX socket that a child would reach if the cage did not hold.
+#[derive(Debug)]
+pub struct DecoyListener {
+    _listener: UnixListener,
+}
+
+impl DecoyListener {
+    /// Listens at `path`; `None` where no socket can be made.
+    pub fn bind(path: &Path) -> Option<Self> {
+        UnixListener::bind(path).ok().map(|listener| Self { _listener: listener })
+    }
+
+    /// In the child of a check: whether a connection to the socket at `path` is made.
+    pub fn can_connect(path: &Path) -> bool {
+        UnixStream::connect(path).is_ok()
+    }
+}
 
 /// How long a child keeps memory that it could take.
 const HOLD_TIME: Duration = Duration::from_secs(1);

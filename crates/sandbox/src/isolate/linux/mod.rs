@@ -21,12 +21,15 @@ use crate::isolate::error::IsolateError;
 pub use bwrap::{INSTALL_HINTS, bwrap_arguments, find_bwrap};
 pub use bwrap_landlock::enter_landlock_if_asked;
 pub use cage::Cage;
-pub use doctor_checks::{hold_memory, run_doctor_checks};
+pub use doctor_checks::{DecoyListener, hold_memory, run_doctor_checks};
 pub use fence::Fence;
 pub use probe::probe;
 pub(crate) use select_backend::untried_backend;
-pub use select_backend::{ProbeResult, Unusable, choose_backend, select_backend};
+pub use select_backend::{choose_backend, select_backend};
 use std::io;
+
+/// Whether a cage shows a path of the host at another.
+pub const MAPS_PATHS: bool = true;
 
 /// The name of the log entries with the rules of a cage.
 pub(crate) const PLAN_LOG_ENTRY: &str = "linux isolation mount plan";

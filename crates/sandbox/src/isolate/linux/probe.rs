@@ -4,9 +4,10 @@ use crate::isolate::backend::Backend;
 use crate::isolate::error::TRIAL_ENDED;
 use crate::isolate::host_files::{HostEntryKind, HostFiles, LiveHost};
 use crate::isolate::linux::cage::Cage;
-use crate::isolate::linux::select_backend::{ProbeResult, Unusable, try_bwrap};
+use crate::isolate::linux::select_backend::try_bwrap;
 use crate::isolate::mount_rules::{MountReason, MountRule};
 use crate::isolate::plan::Plan;
+use crate::isolate::probe_result::{ProbeResult, Unusable};
 use crate::launch::{
     Deadline, LaunchError, LaunchSpec, Output, OutputLimit, Principal, ProgramError, Status, Stdin, Streams,
     WorkDir, find_program, run_to_end,

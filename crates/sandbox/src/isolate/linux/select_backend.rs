@@ -4,39 +4,11 @@ use super::bwrap::find_bwrap;
 use super::probe::try_backend;
 use crate::isolate::backend::Backend;
 use crate::isolate::error::StartError;
+use crate::isolate::probe_result::{ProbeResult, Unusable};
 use picoclaw_policy::config::{Backend as BackendChoice, IsolationConfig};
 use picoclaw_sys::linux::landlock;
 use std::ffi::OsStr;
-use std::fmt;
 use std::path::PathBuf;
-
-/// Which backends work on this host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProbeResult {
-    /// Our own namespaces, or why not.
-    pub native: Result<(), Unusable>,
-    /// Bubblewrap's path, or why not.
-    pub bwrap: Result<PathBuf, Unusable>,
-    /// The Landlock ABI version, if there is one.
-    pub landlock: Option<u32>,
-}
-
-/// Why a backend cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unusable {
-    /// The host does not have what it needs, and will not have it at the next start either.
-    Missing(String),
-    /// The trial failed for a reason that may pass, such as too few descriptors, memory or time. It says
-    /// nothing about the host, so no lower level is taken for it.
-    Failed(String),
-}
-
-impl fmt::Display for Unusable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Missing(reason) | Self::Failed(reason)) = self;
-        f.write_str(reason)
-    }
-}
 
 /// Selects the best backend that the configuration allows and that ran a child here.
 pub fn select_backend(isolation: &IsolationConfig, path: &OsStr) -> Result<Backend, StartError> {

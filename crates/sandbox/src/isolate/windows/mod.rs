@@ -11,9 +11,14 @@ mod select_backend;
 pub use cage::Cage;
 pub use fence::Fence;
 pub(super) use label::label_low;
-pub use not_here::{INSTALL_HINTS, enter_landlock_if_asked, hold_memory, run_doctor_checks};
+pub use not_here::{
+    DecoyListener, INSTALL_HINTS, enter_landlock_if_asked, hold_memory, probe, run_doctor_checks,
+};
 pub use select_backend::select_backend;
 pub(crate) use select_backend::untried_backend;
+
+/// Whether a cage shows a path of the host at another.
+pub const MAPS_PATHS: bool = false;
 
 /// The name of the log entries with the rules of a cage.
 pub(crate) const PLAN_LOG_ENTRY: &str = "windows isolation access rules";

@@ -1,7 +1,10 @@
 //! What belongs to the cages of Linux.
 
 use crate::isolate::doctor_check::{Decoys, DoctorCheck};
+use crate::isolate::probe_result::{ProbeResult, Unusable};
 use crate::launch::{Finished, LaunchError};
+use std::ffi::OsStr;
+use std::path::Path;
 
 /// How bubblewrap is installed.
 pub const INSTALL_HINTS: &str = "it runs on Linux alone";
@@ -20,4 +23,26 @@ pub fn run_doctor_checks(
     _run: &dyn Fn(&str) -> Result<Finished, LaunchError>,
 ) -> Vec<DoctorCheck> {
     Vec::new()
+}
+
+/// None of the backends of Linux.
+pub fn probe(_path: &OsStr) -> ProbeResult {
+    let missing = || Unusable::Missing("this is Windows".to_owned());
+    ProbeResult { native: Err(missing()), bwrap: Err(missing()), landlock: None }
+}
+
+/// A UNIX socket, which is not tried here.
+#[derive(Debug)]
+pub struct DecoyListener(());
+
+impl DecoyListener {
+    /// None is made.
+    pub fn bind(_path: &Path) -> Option<Self> {
+        None
+    }
+
+    /// None is connected to.
+    pub fn can_connect(_path: &Path) -> bool {
+        false
+    }
 }
