@@ -8,6 +8,7 @@ mod commands;
 mod console;
 mod exit;
 mod logs;
+mod platform;
 mod print;
 mod progress;
 mod settings;

@@ -2,10 +2,10 @@
 
 use super::level::LineSink;
 use super::settings::{LogError, LogSettings};
-use crate::progress;
-use std::fs::OpenOptions;
+use crate::{platform, progress};
+use picoclaw_sandbox::os_file::{CWD, Mode, OFlags, openat};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 /// Opens the log file, created with mode 0600; without one the line sink or stderr is used.
@@ -18,11 +18,12 @@ pub(super) fn open(settings: &LogSettings) -> Result<BoxMakeWriter, LogError> {
     };
     let failed = |source| LogError::File { path: path.clone(), source };
     // Opening a FIFO would wait for a reader.
-    if path.metadata().is_ok_and(|found| found.file_type().is_fifo()) {
+    if path.metadata().is_ok_and(|found| platform::is_fifo(&found)) {
         return Err(failed(io::Error::other("it is a FIFO")));
     }
-    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(failed)?;
-    Ok(BoxMakeWriter::new(file))
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::CLOEXEC;
+    let file = openat(CWD, path, flags, Mode::RUSR | Mode::WUSR).map_err(|errno| failed(errno.into()))?;
+    Ok(BoxMakeWriter::new(File::from(file)))
 }
 
 /// Passes whole events to a line sink.

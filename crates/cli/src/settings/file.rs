@@ -1,8 +1,6 @@
 //! Reads a whole regular file, within a size limit and without blocking.
 
-use rustix::buffer::spare_capacity;
-use rustix::fs::{Mode, OFlags, open};
-use rustix::io::retry_on_intr;
+use picoclaw_sandbox::os_file::{self, CWD, Errno, Mode, OFlags, openat};
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -77,11 +75,11 @@ pub(super) fn read_bytes(path: &Path) -> Result<Option<(Vec<u8>, Metadata)>, Fil
     let failed = |source: io::Error| FileError::Io { path: path.to_owned(), source };
     // Without NONBLOCK, opening a FIFO would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let mut file = match open(path, flags, Mode::empty()) {
+    let mut file = match openat(CWD, path, flags, Mode::empty()) {
         Ok(handle) => File::from(handle),
-        Err(rustix::io::Errno::NOENT) => return Ok(None),
+        Err(Errno::NOENT) => return Ok(None),
         // A socket cannot be opened.
-        Err(rustix::io::Errno::NXIO) => {
+        Err(Errno::NXIO) => {
             return Err(FileError::NotAFile { path: path.to_owned(), what: "a socket or pipe" });
         }
         Err(errno) => return Err(failed(errno.into())),
@@ -93,9 +91,14 @@ pub(super) fn read_bytes(path: &Path) -> Result<Option<(Vec<u8>, Metadata)>, Fil
     }
     let expected = usize::try_from(metadata.len().min(MAX_FILE_SIZE)).unwrap_or_default();
     // One byte more than expected, so that the end is found without another read.
-    let mut bytes = Vec::with_capacity(expected + 1);
-    let read = retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut bytes)));
-    let got = read.map_err(|errno| failed(errno.into()))?;
+    let mut bytes = vec![0; expected + 1];
+    let got = loop {
+        match os_file::read(&file, &mut bytes) {
+            Err(Errno::INTR) => {}
+            read => break read.map_err(|errno| failed(errno.into()))?,
+        }
+    };
+    bytes.truncate(got);
     // The size may have changed, or be zero in a pseudo file system: the limit applies to what is
     // read. If the buffer was larger than the result and the expected size arrived, that was the
     // end.

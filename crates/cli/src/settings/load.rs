@@ -6,11 +6,11 @@ use super::file::{FileError, MAX_FILE_SIZE, TextFile, read_text};
 use super::helper_check::RefusedHelpers;
 use super::process_env::{Home, ProcessEnv};
 use super::{workspace_check, yaml};
+use crate::platform;
 use picoclaw_policy::config::{
     Config, ConfigError, ConfigTree, Layers, McpTransport, ShownKey, Sources, WorkspaceFault, merge_layers,
     warnings,
 };
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// What to load.
@@ -236,7 +236,7 @@ enum FileContent {
 
 /// A warning about a file that other users can read or change.
 fn permission_warning(file: &TextFile, name: &str, holds: FileContent) -> Option<String> {
-    let mode = file.metadata.permissions().mode() & 0o777;
+    let mode = platform::mode(&file.metadata)?;
     let who = match holds {
         FileContent::Secrets if mode & 0o077 != 0 => "other users can reach",
         _ if mode & 0o022 != 0 => "other users can change",

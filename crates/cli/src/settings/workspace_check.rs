@@ -4,15 +4,14 @@
 use super::file::read_bytes;
 use super::load::Settings;
 use super::process_env::ProcessEnv;
+use crate::platform;
 use picoclaw_policy::config::{
     Config, Expose, ExposeMode, ReservedPaths, WorkspaceFault, WorkspacePlace, check_workspaces,
     home_directories, system_directories, system_directory,
 };
 use picoclaw_policy::{AgentId, CleanPath};
 use picoclaw_sandbox::isolate::MountTable;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use picoclaw_sandbox::os_file::{AtFlags, CWD, statat};
 use std::path::{Path, PathBuf};
 
 /// The faults of the workspaces.
@@ -124,8 +123,8 @@ impl Landmarks {
 }
 
 fn identity(path: &Path) -> Option<(u64, u64)> {
-    let metadata = path.metadata().ok()?;
-    Some((metadata.dev(), metadata.ino()))
+    let found = statat(CWD, path, AtFlags::empty()).ok()?;
+    Some((found.st_dev, found.st_ino))
 }
 
 /// The canonical path of the file's own name, not of its target.
@@ -165,7 +164,7 @@ fn home_dirs(env: &ProcessEnv) -> &[PathBuf] {
         // Without an account list, only this user's home is known.
         let accounts = read_bytes(Path::new("/etc/passwd")).ok().flatten();
         let people = accounts.as_ref().map(|(bytes, _)| home_directories(bytes)).unwrap_or_default();
-        homes.extend(people.into_iter().map(|home| PathBuf::from(OsStr::from_bytes(home))));
+        homes.extend(people.into_iter().map(|home| PathBuf::from(platform::name_of(home))));
         homes.sort();
         homes.dedup();
         homes.iter().map(|home| canonicalize_existing(home)).collect()

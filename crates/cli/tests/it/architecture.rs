@@ -72,6 +72,7 @@ const PLATFORMS: &[&str] = &[
 const PLATFORMS_IN: &[&str] = &[
     "crates/agent/src/child_pipe.rs",
     "crates/cli/src/console/mod.rs",
+    "crates/cli/src/platform.rs",
     "crates/sys/src/",
     "crates/sandbox/src/confine/",
     "crates/sandbox/src/host_agents.rs",

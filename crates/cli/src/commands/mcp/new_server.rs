@@ -1,9 +1,9 @@
 //! Builds a server's configuration entry from the command line of `picoclaw mcp add`.
 
 use super::arguments::{AddArguments, Transport};
+use crate::platform;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// The longest name of a server.
@@ -170,7 +170,7 @@ fn check_executable(path: &Path) -> Result<()> {
     let Ok(meta) = path.metadata() else { bail!("there is no file `{}`", path.display()) };
     ensure!(meta.is_file(), "`{}` is not a file", path.display());
     ensure!(
-        meta.permissions().mode() & 0o111 != 0,
+        platform::mode(&meta).is_none_or(|mode| mode & 0o111 != 0),
         "`{}` is not executable\nhint: `chmod +x` it, or name its interpreter",
         path.display()
     );
