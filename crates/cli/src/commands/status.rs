@@ -115,7 +115,7 @@ fn isolation_text(config: &Config) -> String {
     if !config.isolation.enabled {
         let fence = match config.tools.exec.fence {
             FenceMode::Full | FenceMode::Writes if !Fence::is_available() => {
-                "off, and no fence: this kernel has no Landlock"
+                return format!("off, and no fence: {}", Fence::WHY_NOT);
             }
             FenceMode::Full if config.restrict_to_workspace => {
                 "off; a fence holds what commands read and write"

@@ -2,7 +2,7 @@
 
 use super::{CageRequest, Confined};
 use crate::isolate::windows_rules::{access_rules, variables};
-use crate::isolate::{Backend, Cage, Confinement, IsolateError, MountRule, Plan, PlanError};
+use crate::isolate::{Backend, Cage, Confinement, IsolateError, MountRule, Plan, PlanError, UserEnvironment};
 use crate::launch::environment::Variables;
 use crate::protect::Protection;
 use picoclaw_policy::config::{ExposeMode, IsolationConfig};
@@ -15,6 +15,7 @@ pub(crate) struct PlannedCage<'r> {
     plan: Arc<Plan>,
     environment: Variables,
     rules: Vec<String>,
+    user: UserEnvironment,
     protection: Protection,
 }
 
@@ -35,7 +36,8 @@ impl<'r> PlannedCage<'r> {
         let rules = access_rules(user.path(), &work_dir);
         let environment = variables(host.iter().cloned(), user.path(), &isolation.env_pass);
         let plan = Arc::new(Plan { mounts, work_dir, network, unix_sockets, limits, debug, tmp_mb });
-        Ok(Self { isolation, plan, environment, rules, protection })
+        let user = user.clone();
+        Ok(Self { isolation, plan, environment, rules, user, protection })
     }
 
     /// What the log says of it, one line a rule.
@@ -59,6 +61,8 @@ impl<'r> PlannedCage<'r> {
     /// The cage on this backend; refuses what the backend cannot hold.
     pub(crate) fn build(&self, backend: &Backend) -> Result<Confined, IsolateError> {
         let cage = Cage::new(Arc::clone(&self.plan), backend.clone())?;
+        let what = "label the user environment of confined commands".to_owned();
+        self.user.label_low().map_err(|source| IsolateError::Kernel { what, source })?;
         Ok(Confined {
             confinement: Confinement::Cage(Arc::new(cage)),
             environment: self.environment.clone(),

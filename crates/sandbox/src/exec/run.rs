@@ -26,7 +26,19 @@ pub enum ExecError {
     NoAgent(AgentId),
     /// It could not be started.
     #[error("failed to start command: {0}")]
-    Launch(#[from] LaunchError),
+    Launch(LaunchError),
+    /// There is no pseudo-terminal for it.
+    #[error(transparent)]
+    NoPty(LaunchError),
+}
+
+impl From<LaunchError> for ExecError {
+    fn from(why: LaunchError) -> Self {
+        match why {
+            LaunchError::NoPty => Self::NoPty(why),
+            why => Self::Launch(why),
+        }
+    }
 }
 
 /// How much of each output stream a result keeps.

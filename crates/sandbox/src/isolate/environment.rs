@@ -39,7 +39,7 @@ impl UserEnvironment {
         &self.0
     }
 
-    /// Creates the missing ones, open to their owner alone; on Windows confined children may write them.
+    /// Creates the missing ones, open to their owner alone.
     pub fn prepare(&self) -> io::Result<()> {
         let missing: Vec<&Path> = self.0.ancestors().take_while(|path| path.metadata().is_err()).collect();
         let below = self.directories();
@@ -49,9 +49,13 @@ impl UserEnvironment {
                 Err(errno) => return Err(errno.into()),
             }
         }
-        #[cfg(windows)]
-        below.iter().try_for_each(|path| crate::isolate::windows::label_low(path))?;
         Ok(())
+    }
+
+    /// Labels them low, so that confined children may write there.
+    #[cfg(windows)]
+    pub fn label_low(&self) -> io::Result<()> {
+        self.directories().iter().try_for_each(|path| crate::isolate::windows::label_low(path))
     }
 
     /// The directories, parents first.

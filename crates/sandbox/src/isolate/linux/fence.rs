@@ -38,6 +38,9 @@ pub struct Fence {
 }
 
 impl Fence {
+    /// Why there may be none.
+    pub const WHY_NOT: &str = "this kernel has no Landlock";
+
     /// Whether this kernel can hold a fence.
     pub fn is_available() -> bool {
         landlock::abi().is_some()

@@ -10,6 +10,9 @@ use std::path::PathBuf;
 pub struct Fence;
 
 impl Fence {
+    /// Why there is none.
+    pub const WHY_NOT: &str = "Windows has none, and commands have your rights";
+
     /// Whether this system can hold a fence.
     pub fn is_available() -> bool {
         false
