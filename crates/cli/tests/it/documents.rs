@@ -46,6 +46,7 @@ const DOCUMENTS: &[(&str, &str)] = documents![
     "docs/guide/15-gateway.md",
     "docs/guide/16-bounds.md",
     "docs/guide/17-recipes.md",
+    "docs/guide/18-windows.md",
     "deploy/README.md",
     "docs/kernel-features.md",
 ];
