@@ -19,8 +19,36 @@ use std::time::{Duration, Instant};
 /// Long enough for every child that ends by itself.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A line that never ends by itself.
-const FOREVER: &str = "for /L %i in (0,0,1) do @rem";
+/// The variable that makes this program play the child.
+const PART: &str = "PICOCLAW_TEST_PART";
+
+/// What the child of a test does. It is this program, with one test selected.
+#[test]
+fn the_part_of_the_child() {
+    let Ok(part) = std::env::var(PART) else { return };
+    match part.as_str() {
+        "output" => {
+            println!("<out>");
+            eprintln!("<err>");
+            std::process::exit(3);
+        }
+        "flood" => (0..3000).for_each(|_| println!("0123456789012345678901234567890123456789")),
+        "wait" => std::thread::sleep(Duration::from_secs(600)),
+        "write" => {
+            println!("<{}>", std::env::var("APPDATA").unwrap());
+            let temp = PathBuf::from(std::env::var_os("TEMP").unwrap());
+            std::fs::write(temp.join("inside.txt"), "x").unwrap();
+            let _refused = std::fs::write("outside.txt", "x");
+        }
+        other => panic!("no part {other}"),
+    }
+}
+
+/// What the child printed between `<` and `>`.
+fn said(output: &str) -> &str {
+    let (_, rest) = output.split_once('<').unwrap_or(("", ""));
+    rest.split('>').next().unwrap_or_default()
+}
 
 fn host() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
@@ -31,12 +59,14 @@ fn cmd() -> PathBuf {
     Path::new(&root).join("System32").join("cmd.exe")
 }
 
-/// `line` run by `cmd` in `dir`.
-fn spec(line: &str, dir: &Path) -> LaunchSpec {
+/// This program, which plays `part` in `dir`.
+fn spec(part: &str, dir: &Path) -> LaunchSpec {
+    let mut environment = host();
+    environment.push((PART.into(), part.into()));
     LaunchSpec {
-        program: cmd(),
-        argv: ["cmd", "/d", "/c", line].map(OsString::from).to_vec(),
-        environment: host(),
+        program: std::env::current_exe().unwrap(),
+        argv: ["child", "--exact", "the_part_of_the_child", "--nocapture"].map(OsString::from).to_vec(),
+        environment,
         streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
         deadline: Deadline::After(PATIENCE),
         output_limit: OutputLimit::default(),
@@ -48,18 +78,17 @@ fn spec(line: &str, dir: &Path) -> LaunchSpec {
 #[test]
 fn a_command_ends_with_its_code_and_its_output() {
     let dir = tempfile::tempdir().unwrap();
-    let finished = run_to_end(spec("echo out& echo err 1>&2& exit 3", dir.path())).unwrap();
+    let finished = run_to_end(spec("output", dir.path())).unwrap();
     assert_eq!(finished.status, Status::Exited(3));
-    assert_eq!(finished.stdout.to_text().trim(), "out");
-    assert_eq!(finished.stderr.to_text().trim(), "err");
+    assert_eq!(said(&finished.stdout.to_text()), "out");
+    assert_eq!(said(&finished.stderr.to_text()), "err");
 }
 
 #[test]
 fn more_output_than_is_kept_is_cut_and_blocks_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let output_limit = OutputLimit { head: 1000, tail: 1000 };
-    let line = "for /L %i in (1,1,3000) do @echo 0123456789012345678901234567890123456789";
-    let finished = run_to_end(LaunchSpec { output_limit, ..spec(line, dir.path()) }).unwrap();
+    let finished = run_to_end(LaunchSpec { output_limit, ..spec("flood", dir.path()) }).unwrap();
     assert_eq!(finished.status, Status::Exited(0));
     assert!(finished.stdout.to_text().len() < 4000, "{}", finished.stdout.to_text().len());
 }
@@ -69,7 +98,7 @@ fn a_command_is_ended_at_its_deadline_and_when_it_is_cancelled() {
     let dir = tempfile::tempdir().unwrap();
     let began = Instant::now();
     let deadline = Deadline::After(Duration::from_millis(500));
-    let finished = run_to_end(LaunchSpec { deadline, ..spec(FOREVER, dir.path()) }).unwrap();
+    let finished = run_to_end(LaunchSpec { deadline, ..spec("wait", dir.path()) }).unwrap();
     assert_eq!(finished.status, Status::TimedOut);
     let cancel = CancelToken::new();
     let canceller = cancel.clone();
@@ -77,7 +106,7 @@ fn a_command_is_ended_at_its_deadline_and_when_it_is_cancelled() {
         std::thread::sleep(Duration::from_millis(300));
         canceller.cancel();
     });
-    let finished = run_with_output(spec(FOREVER, dir.path()), &cancel, &|_| {}).unwrap();
+    let finished = run_with_output(spec("wait", dir.path()), &cancel, &|_| {}).unwrap();
     thread.join().unwrap();
     assert_eq!(finished.status, Status::Halted);
     assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
@@ -88,9 +117,10 @@ fn a_command_in_the_background_reads_its_input_and_is_killed() {
     let dir = tempfile::tempdir().unwrap();
     let streams = || Streams::Plain { stdin: Stdin::Pipe, output: Output::Merged };
     let shell = || LaunchSpec {
-        argv: ["cmd", "/d", "/q"].map(OsString::from).to_vec(),
+        program: cmd(),
+        argv: vec!["cmd".into()],
         streams: streams(),
-        ..spec("", dir.path())
+        ..spec("wait", dir.path())
     };
     let background = Background::start(shell()).unwrap();
     background.write(b"exit 5\r\n").unwrap();
@@ -104,7 +134,7 @@ fn a_command_in_the_background_reads_its_input_and_is_killed() {
 fn a_pseudo_terminal_is_refused_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let streams = Streams::Pty(WindowSize::default());
-    let refused = start(LaunchSpec { streams, ..spec("exit", dir.path()) }).unwrap_err();
+    let refused = start(LaunchSpec { streams, ..spec("wait", dir.path()) }).unwrap_err();
     assert_eq!(refused.to_string(), "PTY is not supported on Windows. Use background=true without pty.");
 }
 
@@ -140,15 +170,14 @@ fn a_confined_command_has_its_own_environment_or_does_not_start() {
     };
     let cage = Confinement::Cage(Arc::new(Cage::new(plan, Backend::RestrictedToken).unwrap()));
     let work_dir = WorkDir::open(user.path()).unwrap();
-    let confined = LaunchSpec {
-        environment: windows_rules::variables(host(), user.path(), &[]),
-        setup: cage.child_setup(work_dir, Vec::new()).unwrap(),
-        ..spec("echo %APPDATA%& echo x> outside.txt& echo y> %TEMP%\\inside.txt", user.path())
-    };
+    let mut environment = windows_rules::variables(host(), user.path(), &[]);
+    environment.push((PART.into(), "write".into()));
+    let setup = cage.child_setup(work_dir, Vec::new()).unwrap();
+    let confined = LaunchSpec { environment, setup, ..spec("write", user.path()) };
     match run_to_end(confined) {
         Ok(finished) => {
             let appdata = user.path().join("AppData").join("Roaming");
-            assert_eq!(finished.stdout.to_text().trim(), appdata.to_str().unwrap());
+            assert_eq!(said(&finished.stdout.to_text()), appdata.to_str().unwrap());
             assert!(user.path().join("tmp").join("inside.txt").exists(), "where it may write");
             assert!(!user.path().join("outside.txt").exists(), "where it may not");
         }
