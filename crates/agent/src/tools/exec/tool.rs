@@ -23,6 +23,21 @@ use std::time::{Duration, Instant};
 /// The size of a session's terminal.
 const WINDOW_SIZE: WindowSize = WindowSize { rows: 24, columns: 80 };
 
+/// The time of one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct TimeLimit {
+    /// For the whole call.
+    whole: Duration,
+    /// For the command itself: what the judgement took is gone.
+    left: Duration,
+}
+
+impl TimeLimit {
+    fn after_judging(whole: Duration, began: Instant, judged: Instant) -> Self {
+        Self { whole, left: whole.saturating_sub(judged.saturating_duration_since(began)) }
+    }
+}
+
 pub(in super::super) struct ExecTool {
     timeout: Duration,
     pub(super) sessions: Arc<Sessions>,
@@ -49,7 +64,7 @@ impl ExecTool {
             "" => arguments.text("working_dir"),
             cwd => cwd,
         };
-        let started = Instant::now();
+        let began = Instant::now();
         let sought = context
             .warden
             .prepare_command(command, Path::new(cwd), context.subject)
@@ -60,28 +75,22 @@ impl ExecTool {
             Some(seconds) => self.timeout.min(Duration::from_secs(seconds)),
         };
         // What the guard took is time of the call; waiting for an answer is not.
-        let judged = started.elapsed();
+        let limit = TimeLimit::after_judging(timeout, began, Instant::now());
         let permit = context.admit(self.name(), sought.with_mode(RunMode { background, timeout }))?;
         Ok(if background {
             let terminal = arguments.flag("pty").unwrap_or(false).then_some(WINDOW_SIZE);
             self.start(permit, terminal, context)
         } else {
-            self.run_to_end(permit, timeout, judged, context)
+            self.run_to_end(permit, limit, context)
         })
     }
 
-    fn run_to_end(
-        &self,
-        permit: Permit<Exec>,
-        timeout: Duration,
-        judged: Duration,
-        context: &ToolContext<'_>,
-    ) -> Reply {
+    fn run_to_end(&self, permit: Permit<Exec>, limit: TimeLimit, context: &ToolContext<'_>) -> Reply {
         let network = self.sessions.network(context.subject);
         let owner = CommandOwner { agent: &context.subject.agent, network: network.as_ref() };
-        let (exec_env, left) = (context.warden.exec_env(), timeout.saturating_sub(judged));
-        match exec::run(permit, owner, exec_env, left, context.halt, &|output| (context.watcher)(output)) {
-            Ok((done, report)) => render::finished(&done, timeout, &report),
+        let (env, watch) = (context.warden.exec_env(), |output: &[u8]| (context.watcher)(output));
+        match exec::run(permit, owner, env, limit.left, context.halt, &watch) {
+            Ok((done, report)) => render::finished(&done, limit.whole, &report),
             Err(why) => start_failed(&why),
         }
     }
@@ -137,5 +146,20 @@ fn start_failed(error: &ExecError) -> Reply {
             Reply::Failed("failed to start command: the working directory does not exist".to_owned())
         }
         other => Reply::Failed(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_judgement_takes_its_time_from_the_command() {
+        let (began, seconds) = (Instant::now(), Duration::from_secs);
+        for (judging, left) in [(0, 60), (1, 59), (60, 0), (61, 0)] {
+            let limit = TimeLimit::after_judging(seconds(60), began, began + seconds(judging));
+            let want = TimeLimit { whole: seconds(60), left: seconds(left) };
+            assert_eq!(limit, want, "judged for {judging} s");
+        }
     }
 }
