@@ -6,9 +6,9 @@
 
 use super::Stop;
 use super::instance::BenchInstance;
-use super::measure::{Figures, time};
+use super::measure::{Clock, Figures, take_turns, time};
 use super::table::Table;
-use picoclaw_policy::config::{Config, ExposeMode, Network};
+use picoclaw_policy::config::{Config, ExposeMode, FenceMode, Network};
 use picoclaw_sandbox::isolate::{
     Backend, Cage, CommandSource, Confinement, InstancePaths, LiveHost, PlanRequest, UserEnvironment,
     WorkspaceMount, cage_variables, plan,
@@ -16,6 +16,7 @@ use picoclaw_sandbox::isolate::{
 use picoclaw_sandbox::launch::{
     Deadline, LaunchSpec, Output, OutputLimit, Principal, Status, Stdin, Streams, WorkDir, run_to_end,
 };
+use serde_json::json;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 #[expect(clippy::disallowed_types, reason = "a measurement is no tool: nothing here comes from a model")]
@@ -138,6 +139,22 @@ pub(crate) fn costs(picoclaw: &Path, instance: &BenchInstance, table: &mut Table
     table.told("the native cage, in process / bubblewrap minimal", &ratio.times());
     let ratio = run.over(originals);
     table.told("`picoclaw run --net host` / the original's plan", &ratio.times());
+    Ok(())
+}
+
+/// A whole call of `exec` for the builtin `true`, with isolation off: without a fence, and with each.
+pub(crate) fn fences(quiet: &Path, table: &mut Table) -> Result<(), Stop> {
+    let create = |name: &str, fence| BenchInstance::with_fence(&quiet.join(name), fence);
+    let open = create("unfenced", FenceMode::Off)?;
+    let writes = create("write-fenced", FenceMode::Writes)?;
+    let full = create("fenced", FenceMode::Full)?;
+    let run = |instance: &BenchInstance| instance.call("exec", json!({"command": "true"})).map(drop);
+    let figures =
+        take_turns(Clock::Wall, ROUNDS, &mut [&mut || run(&open), &mut || run(&writes), &mut || run(&full)])?;
+    let [open, writes, full] = figures.as_slice() else { return Err("three fences".into()) };
+    table.told("a call of `exec` for `true`, no fence", &open.time());
+    table.told("  what the write fence adds", &writes.less(open).time());
+    table.told("  what the full fence adds", &full.less(open).time());
     Ok(())
 }
 

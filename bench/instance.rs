@@ -5,7 +5,7 @@
 use super::Stop;
 use picoclaw_agent::call::{Call, Reply};
 use picoclaw_agent::tools::{Registry, ToolContext, unwatched};
-use picoclaw_policy::config::Config;
+use picoclaw_policy::config::{Config, FenceMode};
 use picoclaw_policy::shell::guard::Guard;
 use picoclaw_policy::{AgentId, AgentRules, CleanPath, Origin, PathRules, Policy, Reach, Subject, Zones};
 use picoclaw_sandbox::Redactor;
@@ -41,7 +41,13 @@ pub(crate) struct BenchInstance {
 impl BenchInstance {
     /// Makes an instance at `home`, with [`FILE`] in its workspace.
     pub(crate) fn create(home: &Path) -> Result<Self, Stop> {
+        Self::with_fence(home, FenceMode::Full)
+    }
+
+    /// The same, with another fence around its commands.
+    pub(crate) fn with_fence(home: &Path, fence: FenceMode) -> Result<Self, Stop> {
         let mut config = Config::default();
+        config.tools.exec.fence = fence;
         config.tools.exec.custom_deny_patterns = custom(&["internal\\.example\\.com", "--no-verify\\b"]);
         config.tools.exec.custom_allow_patterns = custom(&["^git push origin main$"]);
         let instance = Instance::prepare(home, &config, &[home.join("config.json")])?;

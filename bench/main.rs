@@ -64,7 +64,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
     let mut table = Table::default();
     let instance = BenchInstance::create(&quiet.join("instance"))?;
     let lived_in = BenchInstance::create(&disk.join("instance"))?;
-    let sections: [(&str, Section<'_>); 17] = [
+    let sections: [(&str, Section<'_>); 18] = [
         ("open", &|table| files::opening(&instance, table)),
         ("read", &|table| files::reading(&instance, &lived_in, table)),
         ("write", &|table| writes::timed(&instance, &lived_in, table)),
@@ -73,6 +73,7 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
         ("process", &|table| process::measured(picoclaw, &instance, &lived_in, table)),
         ("agent", &|table| agent::measured(picoclaw, &instance, table)),
         ("cage", &|table| cage::costs(picoclaw, &instance, table)),
+        ("fence", &|table| cage::fences(&quiet, table)),
         ("work", &|table| work::measured(picoclaw, &lived_in, &disk, table)),
         ("gateway", &|table| {
             gateway::measured(picoclaw, &BenchInstance::create(&quiet.join("gateway"))?, table)
