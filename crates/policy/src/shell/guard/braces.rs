@@ -44,16 +44,10 @@ pub(super) fn expand_braces<'w>(pieces: &'w [Piece], made: &mut Vec<Part<'w>>) -
         if words.len() * choices.len() > MAX_BRACE_WORDS {
             return None;
         }
-        if let [only] = choices.as_slice() {
-            words.iter_mut().for_each(|word: &mut Vec<usize>| word.extend_from_slice(only));
-            continue;
-        }
-        words = words
-            .iter()
-            .flat_map(|word: &Vec<usize>| {
-                choices.iter().map(move |choice| [word.as_slice(), choice].concat())
-            })
-            .collect();
+        let longer = |word: &Vec<usize>| {
+            choices.iter().map(|choice| [word.as_slice(), choice].concat()).collect::<Vec<_>>()
+        };
+        words = words.iter().flat_map(longer).collect();
     }
     Some(words)
 }

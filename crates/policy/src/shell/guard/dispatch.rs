@@ -112,11 +112,11 @@ impl Interpreter<'_> {
             return Flow::either(state).printing(PartialWord::default());
         }
         if let Some(function) = state.functions.get(name).cloned() {
-            let mut result: Option<Flow> = None;
-            for body in &function.bodies {
-                let flow = self.call_function(name, args, body, &state, invocation.input);
-                result = Some(result.map_or_else(|| flow.clone(), |other| other.or(flow.clone())));
-            }
+            let calls = function
+                .bodies
+                .iter()
+                .map(|body| self.call_function(name, args, body, &state, invocation.input));
+            let result = calls.reduce(Flow::or);
             // A wrapper runs the program of this name, not the function.
             if function.is_certain && invocation.span.is_some() {
                 return result.unwrap_or_else(|| Flow::either(state));

@@ -24,14 +24,14 @@ pub enum Kind {
 pub enum Remedy {
     /// An entry of `tools.exec.custom_allow_patterns`, for this simple command in this directory.
     AllowPattern(String),
-    /// `tools.exec.guard: "smart"`: only the text of a documented pattern matched.
-    Smart,
     /// An entry of `tools.allow_read_paths`.
     ReadPath(String),
     /// An entry of `tools.allow_write_paths`.
     WritePath(String),
     /// Removing this entry of `tools.exec.custom_deny_patterns`.
     DropDeny(String),
+    /// `tools.exec.guard: "smart"`: only the text of a documented pattern matched.
+    Smart,
     /// `tools.exec.on_block: "ask"`: a pattern would allow more than this command.
     Ask,
     /// `isolation.enabled: true`: a cage confines what the text does not show.
@@ -40,6 +40,19 @@ pub enum Remedy {
     Rewrite(String),
     /// None: no setting allows this.
     None,
+}
+
+impl Remedy {
+    /// The pattern to add or to remove.
+    pub(super) fn pattern(&self) -> Option<&str> {
+        match self {
+            Self::AllowPattern(pattern)
+            | Self::ReadPath(pattern)
+            | Self::WritePath(pattern)
+            | Self::DropDeny(pattern) => Some(pattern),
+            _ => None,
+        }
+    }
 }
 
 /// One reason against a command.

@@ -20,47 +20,39 @@ impl Pattern {
 
     /// Whether `text` matches.
     pub(super) fn matches(&self, text: &str) -> bool {
-        match_tokens(&self.0, text)
-    }
-}
-
-/// Whether `text` matches a pattern with marks.
-pub(super) fn matches(pattern: &str, text: &str) -> bool {
-    Pattern::new(pattern).matches(text)
-}
-
-fn match_tokens(tokens: &[Token], text: &str) -> bool {
-    let text: Vec<char> = text.chars().collect();
-    let (mut at, mut from) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    while from < text.len() {
-        match tokens.get(at) {
-            Some(Token::Star) => {
-                retry = Some((at, from));
-                at += 1;
-            }
-            Some(token) if matches_token(token, text[from]) => {
-                at += 1;
-                from += 1;
-            }
-            _ => match retry {
-                Some((star, seen)) => {
-                    retry = Some((star, seen + 1));
-                    at = star + 1;
-                    from = seen + 1;
+        let tokens = &self.0;
+        let text: Vec<char> = text.chars().collect();
+        let (mut at, mut from) = (0, 0);
+        let mut retry: Option<(usize, usize)> = None;
+        while from < text.len() {
+            match tokens.get(at) {
+                Some(Token::Star) => {
+                    retry = Some((at, from));
+                    at += 1;
                 }
-                None => return false,
-            },
+                Some(token) if matches_token(token, text[from]) => {
+                    at += 1;
+                    from += 1;
+                }
+                _ => match retry {
+                    Some((star, seen)) => {
+                        retry = Some((star, seen + 1));
+                        at = star + 1;
+                        from = seen + 1;
+                    }
+                    None => return false,
+                },
+            }
         }
+        tokens[at.min(tokens.len())..].iter().all(|token| matches!(token, Token::Star))
     }
-    tokens[at.min(tokens.len())..].iter().all(|token| matches!(token, Token::Star))
 }
 
 /// Whether a pattern for one path component can match `..`: only one that begins with a literal dot
 /// can.
 pub(super) fn can_match_parent(component: &str) -> bool {
     match component.chars().next() {
-        Some('.') => matches(component, ".."),
+        Some('.') => Pattern::new(component).matches(".."),
         Some(ANYTHING | DOWNLOADED) => true,
         _ => false,
     }
@@ -142,7 +134,7 @@ mod tests {
             ("[", "[", true),
             ("", "", true),
         ] {
-            assert_eq!(matches(&activate_globs(pattern), text), want, "`{pattern}` on `{text}`");
+            assert_eq!(Pattern::new(&activate_globs(pattern)).matches(text), want, "`{pattern}` on `{text}`");
         }
     }
 

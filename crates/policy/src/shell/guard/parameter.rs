@@ -4,7 +4,7 @@
 use super::expand::Values;
 use super::glob::Pattern;
 use super::interpreter::Interpreter;
-use super::partial_word::{ANYTHING, INSIDE, NAME, PartialWord, activate_globs, is_marked};
+use super::partial_word::{ANYTHING, INSIDE, NAME, PartialWord, STAR, activate_globs, is_marked};
 use super::redirect::single_value;
 use super::state::{State, Variable, dedup_values};
 use crate::shell::word::{
@@ -101,12 +101,8 @@ impl Interpreter<'_> {
         }
         if let Ok(index) = name.parse::<usize>() {
             let open = state.arguments.iter().take(index).any(PartialWord::is_open);
-            return vec![match state.arguments.get(index - 1) {
-                Some(_) if open => PartialWord::gap(ANYTHING),
-                Some(value) => value.clone(),
-                None if open => PartialWord::gap(ANYTHING),
-                None => PartialWord::default(),
-            }];
+            let value = state.arguments.get(index - 1).cloned().unwrap_or_default();
+            return vec![if open { PartialWord::gap(ANYTHING) } else { value }];
         }
         let known = state.variables.get(name).filter(|_| !state.namerefs);
         match (&parameter.subscript, known) {
@@ -275,8 +271,7 @@ fn remove_match(value: &PartialWord, pattern: &PartialWord, side: Side, how: Mat
             None => {}
         }
     }
-    let last = super::partial_word::STAR;
-    if side == Side::Prefix && how == Match::Longest && pattern.as_str() == format!("{last}/") {
+    if side == Side::Prefix && how == Match::Longest && pattern.as_str() == format!("{STAR}/") {
         let name = text.rsplit('/').next().unwrap_or(text);
         return if is_marked(name) && !value.is_open() {
             PartialWord::gap(NAME)
@@ -338,13 +333,11 @@ fn replace_match(
             ReplaceAnchor::Prefix => at == 0,
             ReplaceAnchor::Suffix => true,
         };
-        let hit = if allowed {
-            ends.into_iter()
-                .filter(|end| place != ReplaceAnchor::Suffix || *end == text.len())
-                .find(|end| *end > at && matcher.matches(&text[at..*end]))
-        } else {
-            None
+        let fits = |end: &usize| {
+            let is_end = place != ReplaceAnchor::Suffix || *end == text.len();
+            allowed && is_end && *end > at && matcher.matches(&text[at..*end])
         };
+        let hit = ends.into_iter().find(fits);
         match hit {
             Some(end) => {
                 result.push_str(with.as_str());

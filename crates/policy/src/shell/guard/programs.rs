@@ -24,21 +24,16 @@ pub(super) enum Role {
     Code,
 }
 
-impl Role {
-    /// Its name in the table.
-    fn key(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::At => "at",
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Path => "path",
-            Self::Names => "names",
-            Self::Shell => "shell",
-            Self::Code => "code",
-        }
-    }
-}
+/// The roles that values of options have in the table.
+const ROLES: [(&str, Role); 7] = [
+    ("text", Role::Text),
+    ("at", Role::At),
+    ("read", Role::Read),
+    ("write", Role::Write),
+    ("names", Role::Names),
+    ("shell", Role::Shell),
+    ("code", Role::Code),
+];
 
 /// What the operands are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,8 +53,8 @@ pub(super) struct Program {
     flags: &'static str,
     joined: &'static str,
     pairs: &'static str,
-    /// Options with a value, by role.
-    values: [(Role, &'static str); 7],
+    /// Options with a value, by role, in the order of [`ROLES`].
+    values: [&'static str; ROLES.len()],
     /// Options that make the program read names from its input or its operands.
     pub(super) lists_if: &'static str,
     /// The first operand is text, unless one of these options is given.
@@ -75,15 +70,7 @@ pub(super) const UNKNOWN: Program = Program {
     flags: "",
     joined: "",
     pairs: "",
-    values: [
-        (Role::Text, ""),
-        (Role::At, ""),
-        (Role::Read, ""),
-        (Role::Write, ""),
-        (Role::Names, ""),
-        (Role::Shell, ""),
-        (Role::Code, ""),
-    ],
+    values: [""; ROLES.len()],
     lists_if: "",
     first_text: None,
     operands: Operands::All(Role::Path),
@@ -110,7 +97,7 @@ impl Program {
                 "joined" => program.joined = words,
                 "pairs" => program.pairs = words,
                 "lists-if" => program.lists_if = words,
-                role => program.values.iter_mut().find(|(known, _)| known.key() == role)?.1 = words,
+                role => program.values[ROLES.iter().position(|(known, _)| *known == role)?] = words,
             }
         }
         Some(program)
@@ -118,11 +105,12 @@ impl Program {
 
     /// The role of an option's value; `None` if the option has none, or is not known.
     pub(super) fn value_role(&self, option: &str) -> Option<Role> {
-        self.values.iter().find_map(|(role, options)| has_word(options, option).then_some(*role))
+        let at = self.values.iter().position(|options| has_word(options, option))?;
+        Some(ROLES[at].1)
     }
 
     fn valued_options(&self) -> impl Iterator<Item = &'static str> + use<> {
-        self.values.into_iter().flat_map(|(_, options)| options.split_whitespace())
+        self.values.into_iter().flat_map(str::split_whitespace)
     }
 
     /// The option with one dash that this begins with, and the value joined to it.
@@ -141,9 +129,8 @@ impl Program {
 
     /// Whether an option of the program is a command.
     pub(super) fn runs_options(&self) -> bool {
-        self.values
-            .iter()
-            .any(|(role, options)| matches!(role, Role::Shell | Role::Code) && !options.is_empty())
+        let runs = |role| matches!(role, Role::Shell | Role::Code);
+        self.values.iter().zip(ROLES).any(|(options, (_, role))| runs(role) && !options.is_empty())
     }
 
     pub(super) fn with_operands(self, operands: Operands) -> Self {

@@ -5,6 +5,7 @@
 use super::explain::quote_words;
 use super::finding::{Finding, Remedy};
 use super::guard::Judgement;
+use std::mem::discriminant;
 
 /// A longer list belongs in `picoclaw check exec`, not in two lines.
 const MAX_HINT_ENTRIES: usize = 6;
@@ -46,14 +47,10 @@ impl Judgement {
         self.needed_findings().into_iter().map(|finding| &finding.remedy).collect()
     }
 
-    fn findings(&self) -> impl Iterator<Item = &Finding> {
-        self.finding.iter().chain(&self.others)
-    }
-
     /// One finding for each remedy that is not part of another.
     fn needed_findings(&self) -> Vec<&Finding> {
         let mut needed: Vec<&Finding> = Vec::new();
-        for finding in self.findings() {
+        for finding in self.finding.iter().chain(&self.others) {
             if !needed.iter().any(|known| known.remedy == finding.remedy) {
                 needed.push(finding);
             }
@@ -64,51 +61,30 @@ impl Judgement {
 
 /// The settings, with entries of one list joined.
 fn join_settings(needed: &[&Finding]) -> String {
-    let list = |key: &str, pick: fn(&Remedy) -> Option<&str>| {
+    let mut remedies: Vec<&Remedy> = needed.iter().map(|finding| &finding.remedy).collect();
+    remedies.sort();
+    let setting = |same: &[&Remedy]| {
         let entries: Vec<String> =
-            needed.iter().filter_map(|finding| pick(&finding.remedy)).map(json_entry).collect();
-        (!entries.is_empty()).then(|| format!("`{key}`: [{}]", entries.join(", ")))
+            same.iter().filter_map(|remedy| remedy.pattern()).map(json_entry).collect();
+        let entries = entries.join(", ");
+        Some(match same.first()? {
+            Remedy::AllowPattern(_) => format!("`tools.exec.custom_allow_patterns`: [{entries}]"),
+            Remedy::ReadPath(_) => format!("`tools.allow_read_paths`: [{entries}]"),
+            Remedy::WritePath(_) => format!("`tools.allow_write_paths`: [{entries}]"),
+            Remedy::DropDeny(_) => format!("`tools.exec.custom_deny_patterns` without {entries}"),
+            Remedy::Smart => "`tools.exec.guard`: \"smart\"".to_owned(),
+            Remedy::Ask => "`tools.exec.on_block`: \"ask\"".to_owned(),
+            Remedy::Cage => "`isolation.enabled`: true".to_owned(),
+            Remedy::Rewrite(_) | Remedy::None => return None,
+        })
     };
-    let flag = |remedy: &Remedy, text: &str| {
-        needed.iter().any(|finding| finding.remedy == *remedy).then(|| text.to_owned())
-    };
-    let settings: Vec<String> = [
-        list("tools.exec.custom_allow_patterns", |remedy| match remedy {
-            Remedy::AllowPattern(pattern) => Some(pattern),
-            _ => None,
-        }),
-        list("tools.allow_read_paths", |remedy| match remedy {
-            Remedy::ReadPath(pattern) => Some(pattern),
-            _ => None,
-        }),
-        list("tools.allow_write_paths", |remedy| match remedy {
-            Remedy::WritePath(pattern) => Some(pattern),
-            _ => None,
-        }),
-        join_dropped(needed),
-        flag(&Remedy::Smart, "`tools.exec.guard`: \"smart\""),
-        flag(&Remedy::Ask, "`tools.exec.on_block`: \"ask\""),
-        flag(&Remedy::Cage, "`isolation.enabled`: true"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let settings: Vec<String> =
+        remedies.chunk_by(|a, b| discriminant(*a) == discriminant(*b)).filter_map(setting).collect();
     match settings.split_last() {
         Some((last, [])) => last.clone(),
         Some((last, before)) => format!("{} and {last}", before.join(", ")),
         None => String::new(),
     }
-}
-
-fn join_dropped(needed: &[&Finding]) -> Option<String> {
-    let entries: Vec<String> = needed
-        .iter()
-        .filter_map(|finding| match &finding.remedy {
-            Remedy::DropDeny(pattern) => Some(json_entry(pattern)),
-            _ => None,
-        })
-        .collect();
-    (!entries.is_empty()).then(|| format!("`tools.exec.custom_deny_patterns` without {}", entries.join(", ")))
 }
 
 /// A pattern as written in the configuration.

@@ -51,23 +51,17 @@ impl Interpreter<'_> {
             self.judge_environment(&name, &value, &state, Scope::Command);
             Rc::make_mut(&mut state).assign(&name, value);
         }
-        let mut result: Option<Flow> = None;
-        for argv in &lists {
-            let invocation = Invocation { argv, input, span: Some(command.span) };
-            let flow = self.invoke(&invocation, state.clone());
-            result = Some(match result {
-                None => flow,
-                Some(other) => other.or(flow),
-            });
-        }
-        let mut flow = result.unwrap_or_else(|| Flow::either(state));
+        let flows = lists
+            .iter()
+            .map(|argv| self.invoke(&Invocation { argv, input, span: Some(command.span) }, state.clone()));
+        let mut flow = flows.reduce(Flow::or).unwrap_or_else(|| Flow::either(state));
         if let Some(before) = before {
             restore_assignments(&simple.assignments, &before, &mut flow);
         }
         self.record_output(&redirected.outputs, &flow.output.clone(), &mut flow);
         // A redirection that fails keeps the command from running.
         flow.fail = both(flow.fail, unchanged);
-        if redirected.outputs.iter().any(|_| true) && redirected.quiet {
+        if !redirected.outputs.is_empty() && redirected.quiet {
             flow.output = PartialWord::default();
         }
         flow
@@ -81,14 +75,8 @@ impl Interpreter<'_> {
         }
         // The directory of the last pattern is listed, and with it those before.
         let last = text.rfind([STAR, ONE, CLASS]).unwrap_or_default();
-        match text[..last].rfind('/') {
-            Some(0) => {
-                self.judge_path("/", Access::List, state);
-            }
-            Some(end) => {
-                self.judge_path(&text[..end], Access::List, state);
-            }
-            None => {}
+        if let Some(end) = text[..last].rfind('/') {
+            self.judge_path(&text[..end.max(1)], Access::List, state);
         }
     }
 

@@ -5,29 +5,18 @@ use super::builtins::join_words;
 use super::interpreter::{Flow, Input, Interpreter};
 use super::options::{Grammar, NamedCommand, Order, parse};
 use super::partial_word::PartialWord;
-use super::programs;
+use super::programs::{self, has_word};
 use super::state::State;
 use std::rc::Rc;
 
-/// Programs with a subcommand whose operands are another command: `bundle exec rspec`.
-const VERBS: &[(&str, &[&str])] = &[
-    ("bundle", &["exec"]),
-    ("poetry", &["run"]),
-    ("pipenv", &["run"]),
-    ("uv", &["run"]),
-    ("rye", &["run"]),
-    ("conda", &["run"]),
-    ("npm", &["exec", "x"]),
-    ("pnpm", &["exec", "dlx"]),
-    ("yarn", &["exec", "dlx"]),
-    ("direnv", &["exec"]),
-    ("op", &["run"]),
-    ("perf", &["stat", "record"]),
-    ("rustup", &["run"]),
-    ("mise", &["exec", "x"]),
-    ("asdf", &["exec"]),
-    ("kubectl", &["exec"]),
-    ("docker", &["exec"]),
+/// Subcommands whose operands are another command, and their programs: `bundle exec rspec`.
+const VERBS: &[(&str, &str)] = &[
+    ("exec", "bundle npm pnpm yarn direnv mise asdf kubectl docker"),
+    ("run", "poetry pipenv uv rye conda op rustup"),
+    ("x", "npm mise"),
+    ("dlx", "pnpm yarn"),
+    ("stat", "perf"),
+    ("record", "perf"),
 ];
 
 /// The result of unwrapping a command.
@@ -49,8 +38,7 @@ impl Interpreter<'_> {
             "gdb" | "lldb" | "rr" | "cgdb" => {
                 let own =
                     call.args.iter().position(|arg| matches!(arg.as_str(), "--args" | "--" | "record"))? + 1;
-                let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
-                return Some(self.judge_inner(rest, own, call, state));
+                return self.judge_inner(own, call, state);
             }
             "xargs" => return Some(self.xargs(call, state)),
             "find" => return self.find(call, state),
@@ -73,13 +61,11 @@ impl Interpreter<'_> {
                 }
             }
             "jobs" if call.args.first().is_some_and(|arg| arg.as_str().starts_with("-x")) => {
-                let rest = call.args.get(1..).filter(|rest| !rest.is_empty())?;
-                return Some(self.judge_inner(rest, 1, call, state));
+                return self.judge_inner(1, call, state);
             }
             "ip" => {
                 let own = call.args.iter().position(|arg| arg.as_str() == "exec")? + 2;
-                let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
-                return Some(self.judge_inner(rest, own, call, state));
+                return self.judge_inner(own, call, state);
             }
             "command" if call.args.first().is_some_and(|arg| matches!(arg.as_str(), "-v" | "-V")) => {
                 let found = call.args.get(1).cloned().unwrap_or_default();
@@ -109,7 +95,6 @@ impl Interpreter<'_> {
                 self.judge_environment(name, &value, state, super::simple::Scope::Command);
             }
         }
-        let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
         let mut place = state.clone();
         for argument in parsed {
             if let ("env" | "sudo" | "doas", Argument::Value { name: "C" | "D" | "chdir", value, .. }) =
@@ -119,20 +104,21 @@ impl Interpreter<'_> {
                 Rc::make_mut(&mut place).change_dir(to);
             }
         }
-        let mut unwrapped = self.judge_inner(rest, own, call, &place);
+        let mut unwrapped = self.judge_inner(own, call, &place)?;
         if !Rc::ptr_eq(&place, state) {
             unwrapped.flow = self.keep_process_effects(state, unwrapped.flow);
         }
         Some(unwrapped)
     }
 
+    /// Judges the command that follows a wrapper's own arguments; `None` if nothing does.
     fn judge_inner(
         &mut self,
-        rest: &[PartialWord],
         own: usize,
         call: &NamedCommand<'_>,
         state: &Rc<State>,
-    ) -> UnwrappedCommand {
+    ) -> Option<UnwrappedCommand> {
+        let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
         let flow = self.run_words(rest, call.input, state);
         // Only the shell's own wrappers change its variables and its directory.
         let flow = if matches!(call.name, "command" | "builtin" | "exec") {
@@ -140,7 +126,7 @@ impl Interpreter<'_> {
         } else {
             self.keep_process_effects(state, flow)
         };
-        UnwrappedCommand { own, flow }
+        Some(UnwrappedCommand { own, flow })
     }
 
     /// The effects of another process: its files and its output.
@@ -178,8 +164,10 @@ impl Interpreter<'_> {
     }
 
     fn verb_command(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Option<UnwrappedCommand> {
-        let verbs = VERBS.iter().find(|(name, _)| *name == call.name)?.1;
-        let verb = call.args.iter().position(|arg| verbs.contains(&arg.as_str()))?;
+        let is_verb = |arg: &PartialWord| {
+            VERBS.iter().any(|(verb, programs)| arg.as_str() == *verb && has_word(programs, call.name))
+        };
+        let verb = call.args.iter().position(is_verb)?;
         let behind = &call.args[verb + 1..];
         let mut start = parse(behind, Grammar::leading("n p name package with")).1;
         if matches!(call.name, "conda" | "direnv" | "rustup" | "kubectl" | "docker")
@@ -191,8 +179,7 @@ impl Interpreter<'_> {
             start += 1;
         }
         let own = verb + 1 + start;
-        let rest = call.args.get(own..).filter(|rest| !rest.is_empty())?;
-        Some(self.judge_inner(rest, own, call, state))
+        self.judge_inner(own, call, state)
     }
 }
 

@@ -43,27 +43,18 @@ pub(super) const RULES: &[Rule] = &[
         programs: "git",
         when: |call| {
             let rest = super::version_control::after_subcommand(call, "clean");
-            let forced = |rest: &NamedCommand<'_>| rest.has("e", "f force");
-            rest.is_some_and(|rest| forced(&rest) && !rest.surely_has("e", "n dry-run"))
+            rest.is_some_and(|rest| rest.has("e", "f force") && !rest.surely_has("e", "n dry-run"))
         },
         stops: &["git clean -fdx", "git -C sub clean --force -d"],
         spares: &["git clean -n", "git clean -nfd"],
     },
     Rule {
         name: "forced-deletion",
-        why: "overwrites or deletes beyond recovery",
-        programs: "shred srm wipe scrub bleachbit sdelete",
+        why: "deletes whole trees, or beyond recovery",
+        programs: "shred srm wipe scrub bleachbit sdelete rimraf del-cli trash-empty",
         when: always,
-        stops: &["shred -u x"],
-        spares: &["ls shred"],
-    },
-    Rule {
-        name: "forced-deletion",
-        why: "deletes whole trees",
-        programs: "rimraf del-cli trash-empty",
-        when: always,
-        stops: &["npx rimraf dist"],
-        spares: &["npm install rimraf"],
+        stops: &["shred -u x", "npx rimraf dist"],
+        spares: &["ls shred", "npm install rimraf"],
     },
     Rule {
         name: "forced-deletion",

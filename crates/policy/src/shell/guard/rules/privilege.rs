@@ -41,18 +41,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "schedule",
         why: "runs something later, outside the processes that are watched",
-        programs: "at batch",
-        when: |call| !call.surely_has("q f", "l V"),
-        stops: &["at now", "batch"],
-        spares: &["at -l"],
-    },
-    Rule {
-        name: "schedule",
-        why: "runs something later, outside the processes that are watched",
-        programs: "crontab",
-        when: |call| !call.surely_has("u", "l"),
-        stops: &["crontab x", "crontab -", "crontab -r"],
-        spares: &["crontab -l"],
+        programs: "at batch crontab",
+        when: |call| !call.surely_has("q f u", "l V"),
+        stops: &["at now", "batch", "crontab x", "crontab -", "crontab -r"],
+        spares: &["at -l", "crontab -l"],
     },
     Rule {
         name: "schedule",

@@ -17,26 +17,35 @@ pub(super) const RULES: &[Rule] = &[
         why: "publishes to another place",
         programs: "git",
         when: |call| {
+            const PAIRS: &[(&str, &str)] = &[
+                ("subtree", "push"),
+                ("lfs", "push"),
+                ("svn", "dcommit"),
+                ("p4", "submit"),
+                ("annex", "sync"),
+            ];
             ["push", "force", "send-pack", "http-push", "send-email", "imap-send"]
                 .iter()
                 .any(|verb| after_subcommand(call, verb).is_some())
-        },
-        stops: &["git push", "git -C . push", "git -c a=b push origin main", "git force x"],
-        spares: &["git stash push", "git log push", "git commit -m push"],
-    },
-    Rule {
-        name: "git-push",
-        why: "publishes to another place",
-        programs: "git",
-        when: |call| {
-            [("subtree", "push"), ("lfs", "push"), ("svn", "dcommit"), ("p4", "submit"), ("annex", "sync")]
-                .iter()
-                .any(|(verb, word)| {
+                || PAIRS.iter().any(|(verb, word)| {
                     after_subcommand(call, verb).is_some_and(|rest| rest.subcommand("") == Some(word))
                 })
         },
-        stops: &["git subtree push --prefix=d origin x", "git lfs push origin main"],
-        spares: &["git lfs ls-files", "git subtree pull --prefix=d origin x"],
+        stops: &[
+            "git push",
+            "git -C . push",
+            "git -c a=b push origin main",
+            "git force x",
+            "git subtree push --prefix=d origin x",
+            "git lfs push origin main",
+        ],
+        spares: &[
+            "git stash push",
+            "git log push",
+            "git commit -m push",
+            "git lfs ls-files",
+            "git subtree pull --prefix=d origin x",
+        ],
     },
     Rule {
         name: "git-credentials",
