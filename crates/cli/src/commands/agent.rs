@@ -21,6 +21,7 @@ mod spent;
 mod subagents;
 mod trace;
 mod turn_view;
+mod word_wrap;
 
 use crate::arguments::AgentArguments;
 use crate::commands::workspace::{self, Asking};

@@ -87,7 +87,8 @@ impl Screen {
     pub(super) fn piece(&self, piece: &str) {
         let mut inner = self.lock();
         let text = inner.sanitizer.next(piece);
-        let text = inner.markdown.as_mut().map_or(text.clone(), |markdown| markdown.next(&text));
+        let width = inner.line_width();
+        let text = inner.markdown.as_mut().map_or(text.clone(), |markdown| markdown.next(&text, width));
         inner.write_open(&text);
     }
 
@@ -95,8 +96,9 @@ impl Screen {
     pub(super) fn end_pieces(&self) {
         let mut inner = self.lock();
         let rest = inner.sanitizer.end();
+        let width = inner.line_width();
         let rest = match &mut inner.markdown {
-            Some(markdown) => markdown.next(&rest) + &markdown.end(),
+            Some(markdown) => markdown.next(&rest, width) + &markdown.end(),
             None => rest,
         };
         inner.write_open(&rest);
@@ -106,7 +108,10 @@ impl Screen {
     /// Whole lines of untrusted text.
     pub(super) fn text(&self, text: &str) {
         let text = sanitize(text);
-        let styled = self.lock().markdown.as_mut().map(|markdown| markdown.next(&text) + &markdown.end());
+        let mut inner = self.lock();
+        let width = inner.line_width();
+        let styled = inner.markdown.as_mut().map(|markdown| markdown.next(&text, width) + &markdown.end());
+        drop(inner);
         self.lines(styled.as_deref().unwrap_or(&text).trim_end_matches('\n'));
     }
 
@@ -202,6 +207,11 @@ impl Screen {
 }
 
 impl Inner {
+    /// The columns in which an answer is broken; 0 where it is not shown on a terminal.
+    fn line_width(&self) -> usize {
+        if self.liveness == Liveness::Live { size(std::io::stdout()).0 } else { 0 }
+    }
+
     fn write_open(&mut self, text: &str) {
         if text.is_empty() {
             return;
