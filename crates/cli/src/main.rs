@@ -23,7 +23,7 @@ use commands::config::{self, Format};
 use exit::Exit;
 use logs::LogProfile;
 use picoclaw_policy::Origin;
-use picoclaw_policy::config::{LogLevel, reminders};
+use picoclaw_policy::config::LogLevel;
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::exec::ExecEnvError;
 use settings::{ProcessEnv, Request, Settings, SettingsError};
@@ -218,7 +218,7 @@ fn announce(loaded: &Settings) {
     for warning in loaded.warnings() {
         tracing::warn!(target: "config", "{warning}");
     }
-    for reminder in reminders(&loaded.config) {
+    for reminder in loaded.reminders() {
         tracing::info!(target: "config", "{reminder}");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::settings::{ConfigPresence, RefusedHelpers, Request, Settings, SettingsError, load};
 use picoclaw_agent::providers::{ModelError, Models};
-use picoclaw_policy::config::{Config, Fault, SourceLocation, advice, reminders, schema};
+use picoclaw_policy::config::{Config, Fault, SourceLocation, advice, schema};
 use picoclaw_sandbox::isolate::{LiveHost, exposure_faults};
 use picoclaw_sandbox::launch::find_program;
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ pub(crate) fn check(
     notes.extend(missing);
     notes.extend(keyless);
     notes.extend(advice(&settings.config));
-    notes.extend(reminders(&settings.config));
+    notes.extend(settings.reminders());
     let file = settings.config_path.display();
     match format {
         Format::Json => {

@@ -12,8 +12,8 @@ use picoclaw_policy::config::{Config, Expose, ExposeMode};
 use picoclaw_sandbox::exec::{DoctorMode, ExecEnv};
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::isolate::{
-    Backend, CheckResult, DecoyListener, Decoys, DoctorCheck, MAPS_PATHS, ProbeResult, Unusable, Visibility,
-    probe,
+    Backend, CheckResult, DecoyListener, Decoys, DoctorCheck, Fence, MAPS_PATHS, ProbeResult, Unusable,
+    Visibility, probe,
 };
 use picoclaw_sandbox::outbound::can_connect;
 use serde_json::{Value, json};
@@ -253,7 +253,11 @@ fn report_text(report: &Value, columns: Columns) -> String {
     lines.extend(NOT_HELD.iter().map(|what| format!("not held: {what}")));
     if report["isolation_enabled"] == false {
         lines.push(String::new());
-        lines.push("isolation is off in the configuration: commands run behind the fence (`tools.exec.fence`), not in the cage that was examined".to_owned());
+        let place =
+            if Fence::is_available() { "behind the fence (`tools.exec.fence`)" } else { "with your rights" };
+        lines.push(format!(
+            "isolation is off in the configuration: commands run {place}, not in the cage that was examined"
+        ));
         lines.push(
             "hint: `isolation.enabled`: true puts them into the cage that was just examined".to_owned(),
         );

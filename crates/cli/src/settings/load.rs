@@ -8,9 +8,10 @@ use super::process_env::{Home, ProcessEnv};
 use super::{workspace_check, yaml};
 use crate::platform;
 use picoclaw_policy::config::{
-    Config, ConfigError, ConfigTree, Layers, McpTransport, ShownKey, Sources, WorkspaceFault, merge_layers,
-    warnings,
+    Config, ConfigError, ConfigTree, FenceMode, Layers, McpTransport, ShownKey, Sources, WorkspaceFault,
+    merge_layers, reminders, warnings,
 };
+use picoclaw_sandbox::isolate::Fence;
 use std::path::{Path, PathBuf};
 
 /// What to load.
@@ -184,6 +185,12 @@ impl Settings {
     pub(crate) fn warnings(&self) -> Vec<String> {
         let RefusedHelpers { hooks, servers } = RefusedHelpers::of(self);
         self.notices.iter().cloned().chain(warnings(&self.config)).chain(hooks).chain(servers).collect()
+    }
+
+    /// What applies by default and is still worth a line at start.
+    pub(crate) fn reminders(&self) -> Vec<String> {
+        let fence = if Fence::is_available() { self.config.tools.exec.fence } else { FenceMode::Off };
+        reminders(&self.config, fence)
     }
 
     /// A line about isolation that is off because the configuration does not name it.

@@ -46,12 +46,12 @@ pub fn warnings(config: &Config) -> Vec<String> {
     .collect()
 }
 
-/// What applies by default and is still worth a line at start.
-pub fn reminders(config: &Config) -> Vec<String> {
+/// What applies by default and is still worth a line at start. `fence` is what this host has of the fence that is configured.
+pub fn reminders(config: &Config, fence: FenceMode) -> Vec<String> {
     if config.isolation.enabled {
         return Vec::new();
     }
-    let holds = match config.tools.exec.fence {
+    let holds = match fence {
         FenceMode::Full if config.restrict_to_workspace => "commands are held by the fence, not by a cage",
         _ => "what commands read is held by the guard alone",
     };
@@ -92,7 +92,12 @@ mod tests {
     #[test]
     fn a_default_configuration_has_nothing_switched_off() {
         assert_eq!(warnings(&Config::default()), Vec::<String>::new());
-        assert_eq!(reminders(&Config::default()).len(), 1, "isolation is off by default, which is said");
+        let config = Config::default();
+        for (fence, want) in [(FenceMode::Full, "held by the fence"), (FenceMode::Off, "by the guard alone")]
+        {
+            let said = reminders(&config, fence).join("\n");
+            assert!(said.contains(want), "isolation is off by default, which is said: {said}");
+        }
     }
 
     #[test]

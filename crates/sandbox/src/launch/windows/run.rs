@@ -11,7 +11,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::windows::io::OwnedHandle;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -172,10 +172,7 @@ fn read_all(pipe: OwnedHandle, stream: OutputStream, events: &SyncSender<Event>)
 /// The next event, until `until` at most.
 fn receive(events: &Receiver<Event>, until: Option<Instant>) -> Option<Event> {
     let Some(until) = until else { return events.recv().ok() };
-    match events.recv_timeout(until.saturating_duration_since(Instant::now())) {
-        Ok(event) => Some(event),
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-    }
+    events.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
 }
 
 /// Wakes the thread that waits for events.
