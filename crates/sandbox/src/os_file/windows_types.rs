@@ -189,6 +189,8 @@ pub enum FileType {
     Directory,
     /// A reparse point: a symbolic link, a junction or a mount.
     Symlink,
+    /// A device. None has a name in a directory here.
+    CharacterDevice,
     /// Not reported.
     Unknown,
 }

@@ -3,7 +3,6 @@
 //!
 //! Invariant: a directory is opened only by its name in an open directory, never through a link.
 
-use super::metadata::FileMeta;
 use super::walk_resolver::DirEntryRef;
 use crate::os_file::{AsFd, Errno, Mode, OFlags, OwnedFd, Result, fstat, fsync, mkdirat, openat};
 use std::ffi::OsString;
@@ -52,9 +51,4 @@ pub(super) fn sync_dir(dir: &OwnedFd) -> Result<()> {
         Err(Errno::INVAL | Errno::ROFS | Errno::OPNOTSUPP) => Ok(()),
         done => done,
     }
-}
-
-/// Whether new files take the directory's group (set-gid).
-pub(super) fn passes_group_on(dir: &FileMeta) -> bool {
-    dir.mode() & 0o2000 != 0
 }

@@ -70,6 +70,7 @@ impl FileMeta {
         self.uid
     }
 
+    #[cfg_attr(windows, expect(dead_code, reason = "access lists take the place of groups"))]
     pub(super) fn gid(&self) -> u32 {
         self.gid
     }

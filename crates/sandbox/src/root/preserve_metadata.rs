@@ -2,7 +2,6 @@
 //!
 //! Invariant: what cannot be preserved leaves the new file with fewer permissions, never more.
 
-use super::create_parents::passes_group_on;
 use super::metadata::FileMeta;
 use super::walk_resolver::DirEntryRef;
 use super::write_context::WriteContext;
@@ -93,6 +92,11 @@ impl PreservedMetadata {
         let (uid, gid) = (Uid::from_raw(self.old.uid()), Gid::from_raw(self.old.gid()));
         fchown(file, Some(uid), Some(gid)).or_else(|_| fchown(file, None, Some(gid))).is_ok()
     }
+}
+
+/// Whether new files take the directory's group (set-gid).
+fn passes_group_on(dir: &FileMeta) -> bool {
+    dir.mode() & 0o2000 != 0
 }
 
 /// The ACL, if there can be one: its mask shows in the group bits.

@@ -109,6 +109,8 @@ impl<'a> LockedWrite<'a> {
             temp.add(content).map_err(self.fault("write"))?;
             let old = source.as_ref().map(|source| PreservedMetadata::of_file(&source.meta, &source.file));
             let mode = if source.is_some() { RenameMode::Replace } else { RenameMode::NoReplace };
+            // Not every system replaces a file that is open.
+            drop(source);
             match self.commit(temp, old.as_ref(), mode) {
                 Err(RootError::Exists { .. }) => {}
                 done => return done,
@@ -135,6 +137,7 @@ impl<'a> LockedWrite<'a> {
         let temp = self.temp()?;
         temp.add(&contents).map_err(self.fault("write"))?;
         let old = PreservedMetadata::of_file(&source.meta, &source.file);
+        drop(source);
         self.commit(temp, Some(&old), RenameMode::Replace)
     }
 

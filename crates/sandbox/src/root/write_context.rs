@@ -14,6 +14,7 @@ pub struct WriteContext {
     pub(super) swept: SweptDirs,
     pub(super) pid: u32,
     pub(super) uid: u32,
+    #[cfg_attr(windows, expect(dead_code, reason = "access lists take the place of groups"))]
     pub(super) gid: u32,
 }
 

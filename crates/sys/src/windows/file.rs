@@ -304,7 +304,8 @@ pub fn rename_at(
     let flags = FILE_RENAME_POSIX_SEMANTICS | if replace { FILE_RENAME_REPLACE_IF_EXISTS } else { 0 };
     // SAFETY: as above.
     unsafe { (*info).Anonymous.Flags = flags };
-    let length = (header + bytes) as u32;
+    // Wine takes no less than the whole structure.
+    let length = (header + bytes).max(size_of::<FILE_RENAME_INFORMATION>()) as u32;
     match set_information(file, info.cast(), length, FileRenameInformationEx) {
         Err(code) if is_unknown_class(code) => {
             // SAFETY: as above; the other bytes of the union are cleared first.
