@@ -22,13 +22,13 @@ tour: build ## take a short tour on an instance of its own: tools, refusals, the
 build: ## build the release binary, target/picoclaw (static where the musl target can be had)
 	@bash scripts/build.sh
 
-setup: ## install what the tests need and this machine lacks (bubblewrap, tmux, Chromium, cargo-deny, MCP and OpenAI clients)
+setup: ## install what the tests need and this machine lacks (bubblewrap, tmux, Chromium, cargo-deny, MCP and OpenAI clients, mingw-w64)
 	@bash scripts/setup.sh
 
 test: setup ## format, clippy, licences, every test as root and as an ordinary user, and the release binary
 	@bash scripts/test.sh
 
-test-windows: ## test what builds for Windows so far under Wine (installs mingw-w64 and wine64)
+test-windows: ## test the parts for Windows under Wine (installs mingw-w64 and wine64)
 	@bash scripts/test-windows.sh
 
 soak: setup ## the same with full counts (takes much longer)

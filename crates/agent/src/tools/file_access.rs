@@ -50,14 +50,17 @@ pub(super) fn escaped(path: &str) -> String {
 
 /// The reply to a path that cannot be located at all. It is recorded like any other refusal.
 fn not_located(context: &ToolContext<'_>, tool: &str, error: &LocateError) -> Reply {
-    let refusal = Refusal {
-        code: Code::InvalidArguments,
-        sentence: format!("invalid path: {error}"),
-        rule: "path".to_owned(),
-        layer: Layer::Root,
-        hint: String::new(),
-    };
+    let (sentence, hint) = sentence_and_hint(&error.to_string());
+    let refusal =
+        Refusal { code: Code::InvalidArguments, sentence, rule: "path".to_owned(), layer: Layer::Root, hint };
     Reply::Refused(context.warden.refuse_call(tool, context.subject, refusal))
+}
+
+/// A spelling that Windows gives a second meaning is refused in the words for any path outside.
+fn sentence_and_hint(error: &str) -> (String, String) {
+    let (text, hint) = error.split_once("\nhint: ").unwrap_or((error, ""));
+    let prefix = if text.starts_with("access denied") { "" } else { "invalid path: " };
+    (format!("{prefix}{text}"), hint.to_owned())
 }
 
 /// Refuses arguments that match the schema, but not each other.
@@ -90,5 +93,21 @@ fn cause(error: &RootError) -> String {
         RootError::NotAFile { .. } => "not a regular file".to_owned(),
         RootError::Io { source, .. } => source.to_string(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sentence_and_hint;
+
+    #[test]
+    fn a_refused_spelling_has_the_sentence_of_a_path_outside() {
+        let outside = "access denied: path is outside the workspace";
+        for (error, sentence, hint) in [
+            ("path contains a NUL byte".to_owned(), "invalid path: path contains a NUL byte", ""),
+            (format!("{outside}\nhint: it names a device"), outside, "it names a device"),
+        ] {
+            assert_eq!(sentence_and_hint(&error), (sentence.to_owned(), hint.to_owned()));
+        }
     }
 }

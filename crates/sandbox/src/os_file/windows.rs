@@ -219,7 +219,7 @@ fn open(dir: &impl AsDir, name: &OsStr, how: &OpenHow) -> Result<OwnedFd> {
 /// Opens something, whatever it is, to look at it or to remove it.
 fn open_itself(dir: &impl AsDir, name: &impl Arg, access: FileAccess) -> Result<OwnedFd> {
     let how = OpenHow { access, creation: Creation::Open, wanted: Wanted::Any, follow: false };
-    open(dir, &*name.name().ok_or(Errno::ILSEQ)?, &how)
+    open(dir, &name.name().ok_or(Errno::ILSEQ)?, &how)
 }
 
 /// What a handle leads to.
@@ -232,7 +232,7 @@ pub fn statat(dir: impl AsDir, name: impl Arg, flags: AtFlags) -> Result<Stat> {
     let follow = dir.as_dir().is_none() && !flags.contains(AtFlags::SYMLINK_NOFOLLOW);
     let how =
         OpenHow { access: FileAccess::Attributes, creation: Creation::Open, wanted: Wanted::Any, follow };
-    fstat(open(&dir, &*name.name().ok_or(Errno::ILSEQ)?, &how)?)
+    fstat(open(&dir, &name.name().ok_or(Errno::ILSEQ)?, &how)?)
 }
 
 /// Makes a directory.
@@ -243,7 +243,7 @@ pub fn mkdirat(dir: impl AsDir, name: impl Arg, _mode: Mode) -> Result<()> {
         wanted: Wanted::Directory,
         follow: false,
     };
-    open(&dir, &*name.name().ok_or(Errno::ILSEQ)?, &how).map(drop)
+    open(&dir, &name.name().ok_or(Errno::ILSEQ)?, &how).map(drop)
 }
 
 /// Removes a file or, with [`AtFlags::REMOVEDIR`], an empty directory.
@@ -289,7 +289,7 @@ pub fn linkat(_: impl AsDir, _: impl Arg, _: impl AsDir, _: impl Arg, _: AtFlags
 
 /// Writes a file to the disk. The names in a directory are in the file system's journal.
 pub fn fsync(file: impl AsFd) -> Result<()> {
-    if fstat(&file.as_fd())?.file_type() == FileType::Directory {
+    if fstat(file.as_fd())?.file_type() == FileType::Directory {
         return Ok(());
     }
     Ok(as_file(&file)?.sync_all()?)
