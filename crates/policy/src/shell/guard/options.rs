@@ -131,12 +131,12 @@ pub(super) fn is_abbreviation(given: &str, full: &str) -> bool {
 }
 
 fn has_letter(options: &str, letter: char) -> bool {
-    options.split_whitespace().any(|option| option.chars().eq([letter]))
+    options.split_ascii_whitespace().any(|option| option.chars().eq([letter]))
 }
 
 /// Whether `given` is one of these long options or an abbreviation of one.
 fn abbreviates(given: &str, options: &str) -> bool {
-    options.split_whitespace().any(|full| full.len() > 1 && is_abbreviation(given, full))
+    options.split_ascii_whitespace().any(|full| full.len() > 1 && is_abbreviation(given, full))
 }
 
 /// Parses arguments; also returns where the operands begin if options must come first.

@@ -152,7 +152,7 @@ impl Program {
 
 /// Whether a list of words contains one.
 pub(super) fn has_word(list: &str, word: &str) -> bool {
-    !word.is_empty() && list.split_whitespace().any(|known| known == word)
+    !word.is_empty() && list.split_ascii_whitespace().any(|known| known == word)
 }
 
 /// Whether a text contains one of these signs, which `|` separates.
