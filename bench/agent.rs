@@ -68,7 +68,9 @@ impl Session {
         unlockpt(&terminal)?;
         let end = ioctl_tiocgptpeer(&terminal, flags)?;
         let mut command = command(picoclaw, instance, &["agent"]);
-        command.env("TERM", "xterm").stdin(end.try_clone()?).stdout(end.try_clone()?).stderr(end);
+        // In a project it would ask whether to work there.
+        command.current_dir(&instance.home).env("TERM", "xterm");
+        command.stdin(end.try_clone()?).stdout(end.try_clone()?).stderr(end);
         let child = command.spawn()?;
         // The command keeps the child's ends open, and an end of file would never come.
         drop(command);

@@ -53,7 +53,7 @@ pub(crate) fn counted(place: &Path, table: &mut Table) -> Result<(), Stop> {
         let [bare, room, whole] = &counts[..] else { return Err("three writers".into()) };
         let total = |calls: &Calls| calls.values().sum::<usize>();
         let added = total(room) as f64 - total(bare) as f64;
-        let what = format!("system calls of a write, {situation}: file room over bare");
+        let what = format!("system calls of a write, {situation}: a Root over bare");
         let measured = format!("{added} ({} over {})", total(room), total(bare));
         table.told(&what, &measured);
         let added = total(whole) as f64 - total(bare) as f64;
@@ -61,7 +61,7 @@ pub(crate) fn counted(place: &Path, table: &mut Table) -> Result<(), Stop> {
         say(&format!(
             "a durable write, {situation}
   bare: {}
-  file room: {}
+  a Root: {}
   whole call: {}
 ",
             list(bare),

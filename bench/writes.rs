@@ -13,7 +13,7 @@ use picoclaw_sandbox::root::{Overwrite, ProtectedInodes, Root, WriteContext};
 use serde_json::json;
 use std::path::Path;
 
-/// Replaces a file of 4 KiB: the bare sequence, the file room alone, the whole call.
+/// Replaces a file of 4 KiB: the bare sequence, a Root alone, the whole call.
 pub(crate) fn timed(
     instance: &BenchInstance,
     lived_in: &BenchInstance,
@@ -45,7 +45,7 @@ pub(crate) fn timed(
         let [bare, room, whole] = &figures[..] else { return Err("three contestants".into()) };
         let on = file_system(&instance.home);
         table.told(&format!("a durable write of 4 KiB, {on}: the bare sequence"), &bare.time());
-        table.told(&format!("  through the file room ({})", time(room.median())), &room.over(bare).times());
+        table.told(&format!("  through a Root ({})", time(room.median())), &room.over(bare).times());
         table.told(
             &format!("  as a whole `write_file` call ({})", time(whole.median())),
             &whole.over(bare).times(),
