@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-fn walls(place: &Instance) -> Option<Confinement> {
+fn confinement(place: &Instance) -> Option<Confinement> {
     let Some(bwrap) = find_bwrap(OsStr::new("/usr/bin:/bin")) else {
         picoclaw_testing::skip!("bubblewrap is not installed");
         return None;
@@ -31,7 +31,7 @@ fn walls(place: &Instance) -> Option<Confinement> {
 #[test]
 fn a_command_that_cannot_be_executed_ends_as_in_any_shell() {
     let place = instance();
-    let Some(walls) = walls(&place) else { return };
+    let Some(confinement) = confinement(&place) else { return };
     let text = place.workspace.join("text");
     std::fs::write(&text, "no program").expect("a file");
     let outside = place.outside.join("program");
@@ -43,7 +43,7 @@ fn a_command_that_cannot_be_executed_ends_as_in_any_shell() {
         ("not a program", text, 126),
         ("on the host, and not in the cage", outside, 127),
     ] {
-        let mut spec = place.spec(":", walls.clone());
+        let mut spec = place.spec(":", confinement.clone());
         spec.argv = vec![program.clone().into_os_string()];
         spec.program = program;
         assert_eq!(run_to_end(spec).expect("bubblewrap starts").status, Status::Exited(want), "{why}");
@@ -56,8 +56,8 @@ fn walls_that_bubblewrap_cannot_build_are_125() {
     let shown = place.outside.join("vanishing");
     std::fs::create_dir(&shown).expect("a directory");
     place.expose(&shown, &PathBuf::from("/vanishing"), ExposeMode::ReadOnly);
-    let Some(walls) = walls(&place) else { return };
-    let run = || run_to_end(place.spec("exit 7", walls.clone())).expect("bubblewrap starts");
+    let Some(confinement) = confinement(&place) else { return };
+    let run = || run_to_end(place.spec("exit 7", confinement.clone())).expect("bubblewrap starts");
     assert_eq!(run().status, Status::Exited(7), "the control: while it is there");
     std::fs::remove_dir(&shown).expect("it goes");
     let finished = run();
@@ -67,11 +67,11 @@ fn walls_that_bubblewrap_cannot_build_are_125() {
 #[test]
 fn everybody_in_the_walls_may_say_goodbye() {
     let place = instance();
-    let Some(walls) = walls(&place) else { return };
+    let Some(confinement) = confinement(&place) else { return };
     // Bubblewrap ends everybody else as soon as the command has ended, so the command waits for the other.
     let line = "(trap 'echo second; exit 0' TERM; sleep 100 & wait) & other=$!; \
                 trap 'echo first; wait $other; exit 0' TERM; sleep 100 & wait";
-    let mut spec = place.spec(line, walls);
+    let mut spec = place.spec(line, confinement);
     spec.deadline = Deadline::After(Duration::from_millis(700));
     let finished = run_to_end(spec).expect("bubblewrap starts");
     assert_eq!(finished.status, Status::TimedOut);
@@ -83,8 +83,8 @@ fn everybody_in_the_walls_may_say_goodbye() {
 fn the_number_of_processes_is_limited_inside() {
     let mut place = instance();
     place.isolation.limits.processes = 20;
-    let Some(walls) = walls(&place) else { return };
+    let Some(confinement) = confinement(&place) else { return };
     let line = "ulimit -u 2>/dev/null || ulimit -p";
-    let finished = run_to_end(place.spec(line, walls)).expect("bubblewrap starts");
+    let finished = run_to_end(place.spec(line, confinement)).expect("bubblewrap starts");
     assert_eq!(finished.stdout.to_text().trim(), "20", "{}", finished.stderr.to_text());
 }

@@ -1,4 +1,4 @@
-//! Every escape of `escapes/`, against every rung it names, and each once without walls, where it must succeed:
+//! Every escape of `escapes/` against what it says it is held by, and once without confinement, where it must succeed:
 //! an escape that fails there as well would prove nothing.
 
 #![expect(
@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex};
 
 struct Escape {
     name: String,
-    rungs: Vec<String>,
+    held_by: Vec<String>,
     needs: Vec<String>,
     judge: Judge,
     script: String,
@@ -56,7 +56,7 @@ fn escapes() -> Vec<Escape> {
             };
             let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
             let judge = if words("# judge:") == ["tree"] { Judge::Tree } else { Judge::Word };
-            Escape { name, rungs: words("# rungs:"), needs: words("# needs:"), judge, script }
+            Escape { name, held_by: words("# held by:"), needs: words("# needs:"), judge, script }
         })
         .collect()
 }
@@ -187,7 +187,7 @@ fn tree(place: &Instance) -> Vec<String> {
     seen
 }
 
-fn escapes_without_walls(escape: &Escape) -> bool {
+fn escapes_unconfined(escape: &Escape) -> bool {
     static KNOWN: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().expect("no test has failed with it");
     *known.entry(escape.name.clone()).or_insert_with(|| {
@@ -210,14 +210,14 @@ fn escapes_without_walls(escape: &Escape) -> bool {
 
 fn escapes_from(
     escape: &Escape,
-    walls: &dyn Fn(&mut Instance) -> Confinement,
+    confinement: &dyn Fn(&mut Instance) -> Confinement,
     network: Option<&ClosedNetwork>,
 ) -> Option<String> {
     let mut place = instance();
-    let walls = walls(&mut place);
+    let confinement = confinement(&mut place);
     let outside = Outside::of(&place);
     let before = tree(&place);
-    let mut spec = place.spec(&escape.script, walls);
+    let mut spec = place.spec(&escape.script, confinement);
     if let Some(network) = network {
         spec.setup.join_network(network);
     }
@@ -229,43 +229,43 @@ fn escapes_from(
     (word || tree(&place) != before).then_some(said)
 }
 
-fn suite(rung: &str, walls: &dyn Fn(&mut Instance) -> Confinement) {
-    suite_without(rung, &[], walls, None);
+fn suite(holder: &str, confinement: &dyn Fn(&mut Instance) -> Confinement) {
+    suite_without(holder, &[], confinement, None);
 }
 
 /// The suite without the escapes of these names, in a network of their own or in one that is shared.
 fn suite_without(
-    rung: &str,
+    holder: &str,
     allowed: &[&str],
-    walls: &dyn Fn(&mut Instance) -> Confinement,
+    confinement: &dyn Fn(&mut Instance) -> Confinement,
     network: Option<&ClosedNetwork>,
 ) {
     let mut failures = Vec::new();
     let (mut tried, mut skipped) = (0, 0);
     let all = escapes();
-    let of_rung = all.iter().filter(|escape| escape.rungs.iter().any(|known| known == rung));
-    for escape in of_rung.filter(|escape| !allowed.contains(&escape.name.as_str())) {
+    let of_holder = all.iter().filter(|escape| escape.held_by.iter().any(|known| known == holder));
+    for escape in of_holder.filter(|escape| !allowed.contains(&escape.name.as_str())) {
         if let Some(need) = unmet(escape) {
-            picoclaw_testing::skip!("{rung} {}: needs {need}", escape.name);
+            picoclaw_testing::skip!("{holder} {}: needs {need}", escape.name);
             skipped += 1;
             continue;
         }
         tried += 1;
-        if !escapes_without_walls(escape) {
+        if !escapes_unconfined(escape) {
             failures
                 .push(format!("{}: the control run did not succeed, so this proves nothing", escape.name));
         }
-        if let Some(said) = escapes_from(escape, walls, network) {
+        if let Some(said) = escapes_from(escape, confinement, network) {
             failures.push(format!("{}: escaped: {said}", escape.name));
         }
     }
-    eprintln!("{rung}: {tried} escapes tried, {skipped} skipped");
-    assert!(failures.is_empty(), "{rung}:\n{}", failures.join("\n"));
-    assert!(tried >= 15, "{rung}: only {tried} escapes could be tried");
+    eprintln!("{holder}: {tried} escapes tried, {skipped} skipped");
+    assert!(failures.is_empty(), "{holder}:\n{}", failures.join("\n"));
+    assert!(tried >= 15, "{holder}: only {tried} escapes could be tried");
 }
 
-fn cage(place: &Instance, rung: Backend) -> Confinement {
-    Confinement::Cage(Arc::new(Cage::new(place.plan().expect("a plan"), rung).expect("a cage")))
+fn cage(place: &Instance, backend: Backend) -> Confinement {
+    Confinement::Cage(Arc::new(Cage::new(place.plan().expect("a plan"), backend).expect("a cage")))
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn nothing_escapes_where_processes_trace_each_other() {
 #[test]
 fn nothing_escapes_with_every_flag_that_keeps_the_network_closed() {
     let network = ClosedNetwork::new().expect("a network");
-    let walls = |place: &mut Instance| {
+    let confinement = |place: &mut Instance| {
         let (cache, login) = (place.base.join("home/.npm/_cacache"), place.base.join("home/.agent"));
         for directory in [&cache, &login] {
             std::fs::create_dir_all(directory).expect("a directory");
@@ -334,11 +334,11 @@ fn nothing_escapes_with_every_flag_that_keeps_the_network_closed() {
         plan.mounts.push(MountRule::Overlay { lower: cache, target });
         Confinement::Cage(Arc::new(Cage::new(plan, Backend::Native).expect("a cage")))
     };
-    suite_without("native", &DEBUG_CALLS, &walls, Some(&network));
+    suite_without("native", &DEBUG_CALLS, &confinement, Some(&network));
 }
 
 #[test]
-fn nothing_escapes_from_the_landlock_rung() {
+fn nothing_escapes_from_the_landlock_cage() {
     suite("landlock", &|place| {
         place.isolation.network = Network::Host;
         cage(place, Backend::Landlock)

@@ -17,7 +17,7 @@ use picoclaw_sandbox::isolate::{
 use picoclaw_sandbox::launch::run_to_end;
 use std::sync::Arc;
 
-fn examined(place: &Instance, walls: &Confinement) -> Vec<DoctorCheck> {
+fn examined(place: &Instance, confinement: &Confinement) -> Vec<DoctorCheck> {
     let home = place.base.join("home");
     std::fs::write(home.join(".bashrc"), "content").expect("a file");
     let secret = place.root.join("config.json");
@@ -35,8 +35,8 @@ fn examined(place: &Instance, walls: &Confinement) -> Vec<DoctorCheck> {
         program: None,
     };
     run_doctor_checks(&baits, &|line| {
-        let mut spec = place.spec(line, walls.clone());
-        if matches!(walls, Confinement::None) {
+        let mut spec = place.spec(line, confinement.clone());
+        if matches!(confinement, Confinement::None) {
             spec.environment.push(("DECOY".into(), "x".into()));
         }
         run_to_end(spec)
@@ -53,19 +53,19 @@ fn small() -> Instance {
 fn every_promise_is_kept_in_a_cage() {
     let place = small();
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let rungs = [Some(Backend::Native), find_bwrap(&path).map(Backend::Bwrap)];
-    for rung in rungs.into_iter().flatten() {
-        let walls = Confinement::Cage(Arc::new(
-            Cage::new(place.plan().expect("a plan"), rung.clone()).expect("a cage"),
+    let backends = [Some(Backend::Native), find_bwrap(&path).map(Backend::Bwrap)];
+    for backend in backends.into_iter().flatten() {
+        let confinement = Confinement::Cage(Arc::new(
+            Cage::new(place.plan().expect("a plan"), backend.clone()).expect("a cage"),
         ));
-        for finding in examined(&place, &walls) {
-            assert_eq!(finding.result, CheckResult::Kept, "{rung:?}: {finding:?}");
+        for finding in examined(&place, &confinement) {
+            assert_eq!(finding.result, CheckResult::Kept, "{backend:?}: {finding:?}");
         }
     }
 }
 
 #[test]
-fn every_promise_is_seen_to_break_without_walls() {
+fn every_promise_is_seen_to_break_without_confinement() {
     let place = small();
     let interfaces = std::fs::read_to_string("/proc/net/dev").map_or(0, |text| text.matches(':').count());
     for finding in examined(&place, &Confinement::None) {

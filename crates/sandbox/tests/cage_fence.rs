@@ -27,7 +27,7 @@ fn work_inside_the_fence_goes_on() {
         return;
     }
     place.user().prepare().expect("directories");
-    let walls = Confinement::Fence(Arc::new(fence));
+    let confinement = Confinement::Fence(Arc::new(fence));
     for (why, line, want) in [
         ("writing", "echo x > f && cat f", "x\n"),
         ("moving between directories", "mkdir -p a b && echo y > a/f && mv a/f b/f && cat b/f", "y\n"),
@@ -39,7 +39,7 @@ fn work_inside_the_fence_goes_on() {
         ("its own children can be signalled", "sleep 100 & kill $! && wait; echo ok", "ok\n"),
         ("a pipeline", "seq 3 | sort -r | head -1", "3\n"),
     ] {
-        let finished = run_to_end(place.spec(line, walls.clone())).expect(why);
+        let finished = run_to_end(place.spec(line, confinement.clone())).expect(why);
         assert_eq!(finished.stdout.to_text(), want, "{why}: {}", finished.stderr.to_text());
     }
 }
@@ -49,10 +49,10 @@ fn a_writable_place_that_holds_something_protected_is_left_out() {
     let place = instance();
     let fence = Fence::new(&[place.workspace.clone(), place.base.clone()], std::slice::from_ref(&place.root));
     assert_eq!(fence.left_out(), std::slice::from_ref(&place.base));
-    let walls = Confinement::Fence(Arc::new(fence));
+    let confinement = Confinement::Fence(Arc::new(fence));
     let config = place.root.join("config.json");
     let line = format!("echo x > {}", config.display());
-    run_to_end(place.spec(&line, walls)).expect("a shell starts");
+    run_to_end(place.spec(&line, confinement)).expect("a shell starts");
     assert_eq!(std::fs::read_to_string(config).expect("it is there"), "CONFIG-SECRET");
 }
 

@@ -14,15 +14,16 @@ use picoclaw_sandbox::launch::run_to_end;
 fn many_children_at_once_leave_nothing() {
     let place = instance();
     let descriptors = || std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
-    for (why, walls) in [("without walls", Confinement::None), ("in cages", place.cage())] {
-        run_to_end(place.spec("true", walls.clone())).expect(why);
+    for (why, confinement) in [("without confinement", Confinement::None), ("in cages", place.cage())] {
+        run_to_end(place.spec("true", confinement.clone())).expect(why);
         wait_for_threads();
         let before = descriptors();
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for round in 0..8 {
-                        let spec = place.spec(&format!("setsid sleep 1000 & echo {round}"), walls.clone());
+                        let spec =
+                            place.spec(&format!("setsid sleep 1000 & echo {round}"), confinement.clone());
                         assert_eq!(
                             run_to_end(spec).expect(why).stdout.to_text(),
                             format!("{round}\n"),

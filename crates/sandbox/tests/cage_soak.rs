@@ -67,14 +67,14 @@ fn nothing_is_left(before: &Use, most_kib: u64) {
 }
 
 fn at_once(place: &cage_support::Instance, count: usize) {
-    let walls = place.cage();
-    run_to_end(place.spec("true", walls.clone())).expect("a shell starts");
+    let confinement = place.cage();
+    run_to_end(place.spec("true", confinement.clone())).expect("a shell starts");
     let crowd = || {
         std::thread::scope(|scope| {
             for number in 0..count {
-                let walls = walls.clone();
+                let confinement = confinement.clone();
                 scope.spawn(move || {
-                    let mut spec = place.spec(&format!("sleep 1; echo {number}"), walls);
+                    let mut spec = place.spec(&format!("sleep 1; echo {number}"), confinement);
                     spec.deadline = Deadline::After(Duration::from_secs(100));
                     assert_eq!(
                         run_to_end(spec).expect("a shell starts").stdout.to_text(),
@@ -93,12 +93,12 @@ fn at_once(place: &cage_support::Instance, count: usize) {
 }
 
 fn in_a_row(place: &cage_support::Instance, count: usize) {
-    let walls = place.cage();
-    (0..50).for_each(|_| drop(run_to_end(place.spec("true", walls.clone())).expect("a shell starts")));
+    let confinement = place.cage();
+    (0..50).for_each(|_| drop(run_to_end(place.spec("true", confinement.clone())).expect("a shell starts")));
     let before = usage();
     for number in 0..count {
         let finished =
-            run_to_end(place.spec(&format!("echo {number}"), walls.clone())).expect("a shell starts");
+            run_to_end(place.spec(&format!("echo {number}"), confinement.clone())).expect("a shell starts");
         assert_eq!(finished.stdout.to_text(), format!("{number}\n"));
     }
     // Less than a kilobyte each, at the full count.

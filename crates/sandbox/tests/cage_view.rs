@@ -286,7 +286,7 @@ fn a_source_that_is_swapped_again_and_again_shows_what_was_judged_or_nothing() {
         std::fs::write(directory.join("word"), word).expect("a file");
     }
     place.expose(&source, std::path::Path::new("/shown"), ExposeMode::ReadOnly);
-    let walls = place.cage();
+    let confinement = place.cage();
     let over = AtomicBool::new(false);
     let (mut right, mut refused) = (0, 0);
     std::thread::scope(|scope| {
@@ -308,7 +308,7 @@ fn a_source_that_is_swapped_again_and_again_shows_what_was_judged_or_nothing() {
             if tried >= 120 && right > 0 && refused > 0 {
                 break;
             }
-            match place.try_spec("cat /shown/word", &walls, &place.workspace).and_then(run_to_end) {
+            match place.try_spec("cat /shown/word", &confinement, &place.workspace).and_then(run_to_end) {
                 Ok(finished) => {
                     assert_eq!(finished.stdout.to_text(), "right", "{finished:?}");
                     right += 1;

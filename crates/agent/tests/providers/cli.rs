@@ -34,7 +34,7 @@ struct Fixture {
 }
 
 impl Fixture {
-    fn new(walls: Confinement, program: &str, script: &str, entry: Value) -> Self {
+    fn new(confinement: Confinement, program: &str, script: &str, entry: Value) -> Self {
         harden_self().unwrap();
         let dir = tempfile::tempdir().unwrap();
         let base = std::fs::canonicalize(dir.path()).unwrap();
@@ -54,7 +54,7 @@ impl Fixture {
         let entry: Value = serde_json::from_str(&text).unwrap();
         whole.as_object_mut().unwrap().extend(entry.as_object().unwrap().clone());
         let config = config(&json!({"agents": {"defaults": {"model_name": "c"}}, "model_list": [whole],
-            "isolation": {"enabled": walls == Confinement::Cage}}));
+            "isolation": {"enabled": confinement == Confinement::Cage}}));
         let instance = Instance::prepare(&home, &config, &[home.join("config.json")]).unwrap();
         for (file, text) in
             [(".picoclaw/config.json", "CONFIG"), (".picoclaw/workspace/notes", "NOTES"), ("diary", "DIARY")]
@@ -96,8 +96,8 @@ fn write(path: &Path, text: &str) {
 /// What a stand-in does first: it keeps what it was asked.
 const KEEP: &str = r#"for word in "$@"; do printf '%s\n' "$word"; done > args; cat > input; pwd > place"#;
 
-async fn against(walls: Confinement, program: &str, script: &str) -> (Heard, Fixture) {
-    let fixture = Fixture::new(walls, program, script, json!({}));
+async fn against(confinement: Confinement, program: &str, script: &str) -> (Heard, Fixture) {
+    let fixture = Fixture::new(confinement, program, script, json!({}));
     (ask(&fixture.models, &hello()).await, fixture)
 }
 
@@ -108,12 +108,12 @@ fn printing(text: &str) -> String {
 
 #[tokio::test]
 async fn claude_is_asked_as_its_command_line_wants_it() {
-    for (walls, bypass) in [(Confinement::Cage, true), (Confinement::None, false)] {
+    for (confinement, bypass) in [(Confinement::Cage, true), (Confinement::None, false)] {
         let script = format!(
             "{KEEP}\n{}",
             r#"echo '{"type":"result","is_error":false,"result":"hi","usage":{"input_tokens":1,"cache_read_input_tokens":2,"output_tokens":3}}'"#
         );
-        let fixture = Fixture::new(walls, "claude", &script, json!({"model": "claude-cli/opus"}));
+        let fixture = Fixture::new(confinement, "claude", &script, json!({"model": "claude-cli/opus"}));
         let heard = ask(&fixture.models, &hello()).await;
         assert_eq!(
             (heard.answer().content.as_str(), heard.answer().usage),
@@ -127,21 +127,21 @@ async fn claude_is_asked_as_its_command_line_wants_it() {
         };
         assert!(
             args.starts_with(&format!("{flags}--model\nopus\n--system-prompt\nbe kind\n")),
-            "{walls:?}: {args}"
+            "{confinement:?}: {args}"
         );
-        assert!(args.ends_with("\n-\n"), "{walls:?}: {args}");
-        assert_eq!(fixture.left("claude", "input"), "hello", "{walls:?}");
+        assert!(args.ends_with("\n-\n"), "{confinement:?}: {args}");
+        assert_eq!(fixture.left("claude", "input"), "hello", "{confinement:?}");
         let place = fixture.left("claude", "place");
-        assert!(place.trim().ends_with("providers/claude-cli/home"), "{walls:?}: {place}");
+        assert!(place.trim().ends_with("providers/claude-cli/home"), "{confinement:?}: {place}");
         let ledger = fixture.ledger();
-        assert!(ledger.contains("start providers/claude-cli"), "{walls:?}: {ledger}");
-        assert!(!ledger.contains("be kind"), "{walls:?}: the prompt is nobody's business: {ledger}");
+        assert!(ledger.contains("start providers/claude-cli"), "{confinement:?}: {ledger}");
+        assert!(!ledger.contains("be kind"), "{confinement:?}: the prompt is nobody's business: {ledger}");
     }
 }
 
 #[tokio::test]
 async fn codex_is_asked_as_its_command_line_wants_it() {
-    for (walls, bypass) in [(Confinement::Cage, true), (Confinement::None, false)] {
+    for (confinement, bypass) in [(Confinement::Cage, true), (Confinement::None, false)] {
         let script = format!(
             "{KEEP}\n{}",
             printing(
@@ -149,7 +149,7 @@ async fn codex_is_asked_as_its_command_line_wants_it() {
             )
         );
         let fixture = Fixture::new(
-            walls,
+            confinement,
             "codex",
             &script,
             json!({"model": "codex-cli/gpt-x", "workspace": "BASE/project"}),
@@ -165,14 +165,14 @@ async fn codex_is_asked_as_its_command_line_wants_it() {
         let want = format!(
             "exec\n--json\n{bypass}--skip-git-repo-check\n--color\nnever\n-m\ngpt-x\n-C\n{project}\n-\n"
         );
-        assert_eq!(read("args"), want, "{walls:?}");
-        assert_eq!(read("place").trim(), project, "{walls:?}: the operator's directory");
+        assert_eq!(read("args"), want, "{confinement:?}");
+        assert_eq!(read("place").trim(), project, "{confinement:?}: the operator's directory");
         let input = read("input");
         assert!(
             input.starts_with("## System Instructions\n\nbe kind\n\n## Available Tools"),
-            "{walls:?}: {input}"
+            "{confinement:?}: {input}"
         );
-        assert!(input.ends_with("\n\n## Task\n\nhello"), "{walls:?}: {input}");
+        assert!(input.ends_with("\n\n## Task\n\nhello"), "{confinement:?}: {input}");
     }
 }
 
@@ -342,13 +342,13 @@ async fn replies_are_read_and_garbage_is_an_error() {
 #[tokio::test]
 async fn a_caged_program_that_is_not_logged_in_says_where_its_home_is() {
     let script = printing(r#"{"is_error":true,"result":"Invalid API key · Please run /login"}"#);
-    for (walls, is_hinted) in [(Confinement::Cage, true), (Confinement::None, false)] {
-        let (heard, _fixture) = against(walls, "claude", &script).await;
+    for (confinement, is_hinted) in [(Confinement::Cage, true), (Confinement::None, false)] {
+        let (heard, _fixture) = against(confinement, "claude", &script).await;
         let message = &heard.error().message;
         assert_eq!(
             message.contains("\nhint: caged, it has a home of its own"),
             is_hinted,
-            "{walls:?}: {message}"
+            "{confinement:?}: {message}"
         );
     }
 }
@@ -422,17 +422,17 @@ async fn what_a_program_reaches_out_for_is_held_by_the_cage() {
         ("a program it plants for everybody", "echo x > BASE/opt/bin/git"),
     ];
     for (why, line) in tries {
-        for (walls, want) in [(Confinement::None, "GOT"), (Confinement::Cage, "NO")] {
+        for (confinement, want) in [(Confinement::None, "GOT"), (Confinement::Cage, "NO")] {
             let script = format!(
                 "cat > /dev/null; if {{ {line}; }} > /dev/null 2>&1; then r=GOT; else r=NO; fi; echo \"{{\\\"result\\\":\\\"$r\\\"}}\""
             );
-            let (heard, _fixture) = against(walls, "claude", &script).await;
-            assert_eq!(heard.answer().content, want, "{why}, {walls:?}");
+            let (heard, _fixture) = against(confinement, "claude", &script).await;
+            assert_eq!(heard.answer().content, want, "{why}, {confinement:?}");
         }
     }
-    for walls in [Confinement::None, Confinement::Cage] {
+    for confinement in [Confinement::None, Confinement::Cage] {
         let script = r#"cat > /dev/null; echo "{\"result\":\"[$MODEL_KEY] $(env | grep -c secret)\"}""#;
-        let (heard, _fixture) = against(walls, "claude", script).await;
-        assert_eq!(heard.answer().content, "[] 0", "no key reaches a child, {walls:?}");
+        let (heard, _fixture) = against(confinement, "claude", script).await;
+        assert_eq!(heard.answer().content, "[] 0", "no key reaches a child, {confinement:?}");
     }
 }

@@ -65,7 +65,7 @@ fn no_tool_and_no_child_reaches_another_agents_files() {
             ("exec", serde_json::json!({"command": "cat link"})),
             ("exec", serde_json::json!({"command": "cat *ink"})),
             ("exec", serde_json::json!({"command": "ls", "cwd": format!("{home}/workspace")})),
-            // What the guard cannot see is the walls' to hold: a fence holds writes, a cage everything.
+            // What the guard cannot see is left to the confinement: a fence holds writes, a cage everything.
             ("exec", serde_json::json!({"command": "sh ./change.sh"})),
         ];
         let hidden = [

@@ -36,7 +36,7 @@ fn every_path_meets_the_layers_that_the_document_names() {
     assert_eq!(
         control.open().len(),
         control.seen(),
-        "what a probe tries works without walls: {:?}",
+        "what a probe tries works without confinement: {:?}",
         control.open()
     );
     let rows = looked_at([Isolation::On, Isolation::Off].into_iter().flat_map(looks).collect());

@@ -1,12 +1,12 @@
 //! `picoclaw mcp wrap`, `trust` and `install` from the outside: the real binary, servers that lie, real servers.
 
+mod confinement;
 mod fetch;
 mod install;
 mod life;
 mod peers;
 mod pins;
 mod talk;
-mod walls;
 
 use crate::test_instance::TestInstance;
 use serde_json::{Value, json};

@@ -1,3 +1,3 @@
 # why: a filter is installed
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 grep -q "^Seccomp:[[:space:]]*0" /proc/self/status && echo ESCAPED

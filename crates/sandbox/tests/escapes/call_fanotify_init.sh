@@ -1,4 +1,4 @@
 # why: nobody's files can be watched
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # needs: tool:perl x86_64 root
 perl -e '$! = 0; my $r = syscall(300, 0, 0); print "ESCAPED\n" unless $r == -1 && ($! == 1 || $! == 38);'

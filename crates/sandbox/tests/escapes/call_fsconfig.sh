@@ -1,4 +1,4 @@
 # why: no file system can be configured
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # needs: tool:perl x86_64 root
 perl -e '$! = 0; my $r = syscall(431, -1, 0, 0, 0, 0); print "ESCAPED\n" unless $r == -1 && ($! == 1 || $! == 38);'

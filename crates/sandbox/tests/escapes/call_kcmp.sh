@@ -1,4 +1,4 @@
 # why: processes cannot be compared
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # needs: tool:perl x86_64
 perl -e '$! = 0; my $r = syscall(312, $$+0, $$+0, 0, 0, 1); print "ESCAPED\n" unless $r == -1 && ($! == 1 || $! == 38);'

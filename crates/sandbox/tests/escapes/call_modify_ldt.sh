@@ -1,4 +1,4 @@
 # why: segments of its own are not to be had
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # needs: tool:perl x86_64
 perl -e '$! = 0; my $r = syscall(154, 0, 0, 0); print "ESCAPED\n" unless $r == -1 && ($! == 1 || $! == 38);'

@@ -1,4 +1,4 @@
 # why: the root cannot be turned
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # needs: tool:perl x86_64 root
 perl -e '$! = 0; my $r = syscall(155, 1, 1); print "ESCAPED\n" unless $r == -1 && ($! == 1 || $! == 38);'

@@ -1,4 +1,4 @@
 # why: no mode outside can be changed
-# rungs: native bwrap
+# held by: native bwrap
 # judge: tree
 chmod 777 "$OUTSIDE/victim"

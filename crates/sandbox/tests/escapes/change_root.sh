@@ -1,4 +1,4 @@
 # why: the root cannot be changed
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 # needs: root tool:chroot
 chroot / true && echo ESCAPED

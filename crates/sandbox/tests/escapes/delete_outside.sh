@@ -1,4 +1,4 @@
 # why: nothing outside can be deleted
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # judge: tree
 rm -f "$OUTSIDE/spare"

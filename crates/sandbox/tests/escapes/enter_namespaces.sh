@@ -1,4 +1,4 @@
 # why: another process's namespaces cannot be entered
-# rungs: native bwrap
+# held by: native bwrap
 # needs: root tool:nsenter
 nsenter -t "$HOST_PID" -m cat "$OUTSIDE/victim" && echo ESCAPED

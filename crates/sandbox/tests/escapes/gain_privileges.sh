@@ -1,3 +1,3 @@
 # why: no program gains privileges by being executed
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 grep -q "^NoNewPrivs:[[:space:]]*0" /proc/self/status && echo ESCAPED

@@ -1,4 +1,4 @@
 # why: nor starved of the disk
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # needs: tool:ionice
 ionice -c 3 -p "$HOST_PID" && echo ESCAPED

@@ -1,4 +1,4 @@
 # why: nor limited
-# rungs: native bwrap
+# held by: native bwrap
 # needs: tool:prlimit
 prlimit --pid "$HOST_PID" --nofile && echo ESCAPED

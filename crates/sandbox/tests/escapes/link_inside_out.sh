@@ -1,4 +1,4 @@
 # why: nothing can be linked out
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # judge: tree
 echo x > "k$$"; ln "k$$" "$OUTSIDE/k$$"

@@ -1,3 +1,3 @@
 # why: of the instance only the own parts are visible
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 ls "$ROOT" | grep -q config.json && echo ESCAPED

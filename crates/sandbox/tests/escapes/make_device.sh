@@ -1,4 +1,4 @@
 # why: no device can be made
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # needs: root
 mknod "n$$" c 1 5 && head -c 1 "n$$" >/dev/null && echo ESCAPED

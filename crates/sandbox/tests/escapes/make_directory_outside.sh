@@ -1,4 +1,4 @@
 # why: no directory can be made outside
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # judge: tree
 mkdir "$OUTSIDE/dir$$"

@@ -1,4 +1,4 @@
 # why: nothing can be mounted
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 # needs: root tool:unshare
 unshare -m sh -c "mount -t tmpfs x /mnt" && echo ESCAPED

@@ -1,4 +1,4 @@
 # why: no mount namespace can be made
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 # needs: root tool:unshare
 unshare -m true && echo ESCAPED

@@ -1,4 +1,4 @@
 # why: no namespace can be made, so no capability can be had
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 # needs: tool:unshare userns
 unshare -U true && echo ESCAPED

@@ -1,4 +1,4 @@
 # why: nor pinned to a processor
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # needs: tool:taskset
 taskset -c -p 0 "$HOST_PID" && echo ESCAPED

@@ -1,4 +1,4 @@
 # why: nor pinned
-# rungs: native bwrap
+# held by: native bwrap
 # needs: tool:taskset
 taskset -p "$HOST_PID" && echo ESCAPED

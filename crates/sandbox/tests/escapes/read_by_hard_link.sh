@@ -1,3 +1,3 @@
 # why: what is not in the view cannot be linked
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 ln "$OUTSIDE/victim" "h$$"; cat "h$$" && echo ESCAPED

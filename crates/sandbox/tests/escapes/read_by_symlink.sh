@@ -1,3 +1,3 @@
 # why: a link is followed inside the cage, where its end does not exist
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 ln -s "$OUTSIDE/victim" "l$$"; cat "l$$" && echo ESCAPED

@@ -1,3 +1,3 @@
 # why: the same through a directory
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 ln -s "$OUTSIDE" "d$$"; cat "d$$/victim" && echo ESCAPED

@@ -1,4 +1,4 @@
 # why: no disk is in the view
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 # needs: root disk
 head -c 1 "$DISK" >/dev/null && echo ESCAPED

@@ -1,4 +1,4 @@
 # why: the kernel's log is not readable
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 # needs: root tool:dmesg
 dmesg >/dev/null 2>&1 && echo ESCAPED

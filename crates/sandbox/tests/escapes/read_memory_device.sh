@@ -1,4 +1,4 @@
 # why: the kernel's own devices are not in the view
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 # needs: root path:/dev/kmsg
 (: < /dev/kmsg) && echo ESCAPED

@@ -1,3 +1,3 @@
 # why: another agent's workspace is not in the view
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 cat "$ROOT/workspace-other/notes" && echo ESCAPED

@@ -1,3 +1,3 @@
 # why: a file outside is not in the view
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 cat "$OUTSIDE/victim" && echo ESCAPED

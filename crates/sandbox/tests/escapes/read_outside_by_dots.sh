@@ -1,3 +1,3 @@
 # why: enough dots reach the cage's own top and no further
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 cat "../../../../../../../../../..$OUTSIDE/victim" && echo ESCAPED

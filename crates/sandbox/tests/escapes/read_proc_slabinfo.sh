@@ -1,4 +1,4 @@
 # why: the kernel's own state is not root's to read: slabinfo
-# rungs: native bwrap
+# held by: native bwrap
 # needs: root path:/proc/slabinfo
 test "$(head -c 8 /proc/slabinfo | wc -c)" -gt 0 && echo ESCAPED

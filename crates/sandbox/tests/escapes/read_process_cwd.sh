@@ -1,3 +1,3 @@
 # why: another process's directory leads nowhere
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 cat "/proc/$HOST_PID/cwd/victim" && echo ESCAPED

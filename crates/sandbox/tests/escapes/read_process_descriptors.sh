@@ -1,3 +1,3 @@
 # why: another process's open files are not readable
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 ls -l "/proc/$HOST_PID/fd" | grep -q / && echo ESCAPED

@@ -1,3 +1,3 @@
 # why: another process's environment is not readable (W62)
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 tr "\0" "\n" < "/proc/$HOST_PID/environ" | grep -q VICTIM_SECRET && echo ESCAPED

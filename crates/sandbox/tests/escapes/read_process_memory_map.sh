@@ -1,3 +1,3 @@
 # why: another process's memory map is not readable
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 grep -q sleep "/proc/$HOST_PID/maps" && echo ESCAPED

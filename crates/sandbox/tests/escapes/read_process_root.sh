@@ -1,3 +1,3 @@
 # why: another process's root leads nowhere
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 cat "/proc/$HOST_PID/root$OUTSIDE/victim" && echo ESCAPED

@@ -1,3 +1,3 @@
 # why: the real home and its keys are not in the view
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 cat "$REAL_HOME/.ssh/id_rsa" && echo ESCAPED

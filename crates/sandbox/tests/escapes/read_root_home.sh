@@ -1,4 +1,4 @@
 # why: root's home is not in the view
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 # needs: root
 ls /root >/dev/null && echo ESCAPED

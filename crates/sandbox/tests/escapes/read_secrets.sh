@@ -1,3 +1,3 @@
 # why: the secrets file is not in the view (W64)
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 cat "$ROOT/.security.yml" && echo ESCAPED

@@ -1,4 +1,4 @@
 # why: the password file is not in the view
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 # needs: root
 cat /etc/shadow >/dev/null && echo ESCAPED

@@ -1,3 +1,3 @@
 # why: the host's temporary directory is another one
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 cat "$TMP_VICTIM" && echo ESCAPED

@@ -1,4 +1,4 @@
 # why: private keys of the system are not in the view
-# rungs: native bwrap landlock
+# held by: native bwrap landlock
 # needs: root path:/etc/ssl/private
 ls /etc/ssl/private >/dev/null && echo ESCAPED

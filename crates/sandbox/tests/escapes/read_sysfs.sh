@@ -1,4 +1,4 @@
 # why: the host's devices are not in the view
-# rungs: native bwrap
+# held by: native bwrap
 # needs: path:/sys/class/net
 ls /sys/class/net | grep -q . && echo ESCAPED

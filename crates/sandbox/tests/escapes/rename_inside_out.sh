@@ -1,4 +1,4 @@
 # why: nothing can be moved out
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # judge: tree
 echo x > "o$$"; mv "o$$" "$OUTSIDE/o$$"

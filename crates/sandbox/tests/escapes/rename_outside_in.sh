@@ -1,4 +1,4 @@
 # why: nothing outside can be moved in
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # judge: tree
 mv "$OUTSIDE/spare" "m$$"

@@ -1,4 +1,4 @@
 # why: no group of processes is made slower: one that is not there, so that nothing happens outside
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # needs: tool:perl
 perl -e '$! = 0; setpriority(1, 64999, 19); print "ESCAPED\n" unless $!{EPERM}'

@@ -1,4 +1,4 @@
 # why: no process of the host is made slower
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # needs: tool:renice
 renice -n 5 -p "$HOST_PID" && echo ESCAPED

@@ -1,4 +1,4 @@
 # why: nor made slower
-# rungs: native bwrap
+# held by: native bwrap
 # needs: tool:renice
 renice -n 5 -p "$HOST_PID" && echo ESCAPED

@@ -1,4 +1,4 @@
 # why: nor given another scheduler
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # needs: tool:chrt
 chrt -b -p 0 "$HOST_PID" && echo ESCAPED

@@ -1,3 +1,3 @@
 # why: the host's processes are not visible (W63)
-# rungs: native bwrap
+# held by: native bwrap
 tr "\0" " " < "/proc/$HOST_PID/cmdline" | grep -q sleep && echo ESCAPED

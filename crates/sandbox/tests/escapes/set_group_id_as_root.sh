@@ -1,4 +1,4 @@
 # why: root leaves no set-group-ID file either
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # needs: root
 : > s6; chmod 2755 s6; test -g s6 && echo ESCAPED

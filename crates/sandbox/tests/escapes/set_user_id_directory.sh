@@ -1,3 +1,3 @@
 # why: nor on a directory
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 mkdir s11 && chmod u+s s11; test -u s11 && echo ESCAPED

@@ -1,4 +1,4 @@
 # why: no set-user-ID file by a descriptor
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # needs: tool:perl
 perl -e 'open(F, ">", "s7"); chmod(04755, *F)'; test -u s7 && echo ESCAPED

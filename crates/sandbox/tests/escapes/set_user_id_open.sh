@@ -1,4 +1,4 @@
 # why: nor by opening a new file
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # needs: tool:perl
 perl -e 'use Fcntl; umask 0; sysopen(F, "s2", O_CREAT | O_WRONLY, 04755)'; test -u s2 && echo ESCAPED

@@ -1,3 +1,3 @@
 # why: the cgroup namespace is its own
-# rungs: native bwrap
+# held by: native bwrap
 test "$(readlink /proc/self/ns/cgroup)" = "$NS_CGROUP" && echo ESCAPED

@@ -1,3 +1,3 @@
 # why: the ipc namespace is its own
-# rungs: native bwrap
+# held by: native bwrap
 test "$(readlink /proc/self/ns/ipc)" = "$NS_IPC" && echo ESCAPED

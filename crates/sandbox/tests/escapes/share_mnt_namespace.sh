@@ -1,3 +1,3 @@
 # why: the mnt namespace is its own
-# rungs: native bwrap
+# held by: native bwrap
 test "$(readlink /proc/self/ns/mnt)" = "$NS_MNT" && echo ESCAPED

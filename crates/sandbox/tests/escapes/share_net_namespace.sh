@@ -1,3 +1,3 @@
 # why: with `network: none` the network is its own
-# rungs: native bwrap
+# held by: native bwrap
 test "$(readlink /proc/self/ns/net)" = "$NS_NET" && echo ESCAPED

@@ -1,3 +1,3 @@
 # why: the pid namespace is its own
-# rungs: native bwrap
+# held by: native bwrap
 test "$(readlink /proc/self/ns/pid)" = "$NS_PID" && echo ESCAPED

@@ -1,3 +1,3 @@
 # why: the user namespace is its own
-# rungs: native bwrap
+# held by: native bwrap
 test "$(readlink /proc/self/ns/user)" = "$NS_USER" && echo ESCAPED

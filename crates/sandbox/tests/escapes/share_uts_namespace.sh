@@ -1,3 +1,3 @@
 # why: the uts namespace is its own
-# rungs: native bwrap
+# held by: native bwrap
 test "$(readlink /proc/self/ns/uts)" = "$NS_UTS" && echo ESCAPED

@@ -1,3 +1,3 @@
 # why: no process outside can be signalled (W63)
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 kill -CONT "$HOST_PID" && echo ESCAPED

@@ -1,4 +1,4 @@
 # why: nothing outside can be cut short
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # judge: tree
 : > "$OUTSIDE/spare"

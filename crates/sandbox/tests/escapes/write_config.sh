@@ -1,4 +1,4 @@
 # why: the configuration cannot be written
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # judge: tree
 echo "{}" > "$ROOT/config.json"

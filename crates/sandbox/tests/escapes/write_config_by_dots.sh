@@ -1,4 +1,4 @@
 # why: climbing does not help
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # judge: tree
 echo "{}" >> ../config.json; test -e "$ROOT/x"

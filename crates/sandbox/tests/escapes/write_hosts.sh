@@ -1,4 +1,4 @@
 # why: the system's files are read-only
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # needs: root
 cp /etc/hosts h$$ && cat h$$ > /etc/hosts && echo ESCAPED

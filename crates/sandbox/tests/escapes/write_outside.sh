@@ -1,4 +1,4 @@
 # why: nothing outside can be written
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # judge: tree
 echo x > "$OUTSIDE/new$$"

@@ -1,4 +1,4 @@
 # why: a start-up file of the real home cannot be written
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # judge: tree
 echo x >> "$REAL_HOME/.bashrc"

@@ -1,4 +1,4 @@
 # why: the emergency switch cannot be pressed
-# rungs: native bwrap landlock fence
+# held by: native bwrap landlock fence
 # needs: root path:/proc/sysrq-trigger
 echo h > /proc/sysrq-trigger && echo ESCAPED

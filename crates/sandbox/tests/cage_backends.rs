@@ -1,4 +1,4 @@
-//! Which rung is taken where something is missing, and when nothing starts at all.
+//! Which backend is taken where something is missing, and when nothing starts at all.
 
 #![expect(
     clippy::expect_used,
@@ -40,7 +40,7 @@ fn a_trial_that_failed_lowers_no_level() {
 }
 
 #[test]
-fn the_ladder_takes_the_highest_rung_and_never_less_than_was_asked_for() {
+fn the_strongest_backend_is_taken_and_never_less_than_was_asked_for() {
     use BackendChoice::{Auto, Bwrap, Native};
     use Network::{Host, None as Alone};
     for (why, backend, network, host, want) in [
@@ -160,10 +160,10 @@ fn a_failed_start_says_what_to_do_and_at_what_risk() {
 #[test]
 fn the_unsupported_backend_refuses_everything() {
     let place = instance();
-    let rung = Backend::Unsupported("this platform has none");
-    let error = Cage::new(place.plan().expect("a plan"), rung.clone()).expect_err("nothing starts here");
+    let backend = Backend::Unsupported("this platform has none");
+    let error = Cage::new(place.plan().expect("a plan"), backend.clone()).expect_err("nothing starts here");
     assert!(matches!(error, IsolateError::Unsupported { .. }), "{error}");
-    for (_, layer, grade) in rung.enforced(&place.isolation).layers() {
+    for (_, layer, grade) in backend.enforced(&place.isolation).layers() {
         assert!(matches!(grade, Grade::None(_)), "{layer}");
     }
 }

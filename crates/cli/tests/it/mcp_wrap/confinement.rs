@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use std::net::TcpListener;
 
 #[test]
-fn what_a_server_tries_works_without_walls_and_fails_within() {
+fn what_a_server_tries_works_without_the_wrap_and_fails_within() {
     let Some(den) = Den::with_config(
-        "walls",
+        "confinement",
         r#"{"model_list": [{"model_name": "m", "model": "openai/m", "api_key": "sk-configured-secret"}]}"#,
     ) else {
         return;
