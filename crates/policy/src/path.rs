@@ -59,6 +59,13 @@ pub enum PathFault {
     Windows(#[from] WindowsPathFault),
 }
 
+/// How an absolute path begins, for people.
+pub(crate) const HOW_TO_BEGIN: &str = if cfg!(windows) {
+    "begin with a drive, as in `C:\\\\name`, or with `~/`; short names and streams are refused"
+} else {
+    "begin with `/` or `~/`"
+};
+
 impl CleanPath {
     /// Folds `path` as text, without following links. A relative path starts at `base`; `..` at the
     /// root stays at the root.

@@ -6,6 +6,7 @@ use super::fault::Problem;
 use super::schema::Shape;
 use super::suggest::nearest;
 use crate::network::Network;
+use crate::path::{CleanPath, HOW_TO_BEGIN};
 use crate::path_rules::compile_pattern;
 use std::path::{Component, Path};
 
@@ -252,14 +253,14 @@ fn escape_of(control: char) -> String {
 /// `text` with a leading `~` expanded.
 pub(crate) fn expand_tilde(text: &str, user_home: Option<&Path>) -> Result<String, (String, &'static str)> {
     let Some(rest) = text.strip_prefix('~') else { return Ok(text.to_owned()) };
-    if !rest.is_empty() && !rest.starts_with('/') {
+    if !rest.is_empty() && !rest.starts_with(std::path::is_separator) {
         return Err((
             "`~` followed by a name is not expanded".to_owned(),
             "write the whole path, or begin with `~/`",
         ));
     }
     match user_home.and_then(Path::to_str) {
-        Some(home) => Ok(format!("{}{rest}", home.trim_end_matches('/'))),
+        Some(home) => Ok(format!("{}{rest}", home.trim_end_matches(std::path::is_separator))),
         None => Err((
             "`~` stands for a home directory, and none is known".to_owned(),
             "set `HOME`, or write the whole path",
@@ -268,14 +269,14 @@ pub(crate) fn expand_tilde(text: &str, user_home: Option<&Path>) -> Result<Strin
 }
 
 fn check_absolute(path: &str) -> Result<(), (String, &'static str)> {
-    if !path.starts_with('/') {
-        return Err(("a relative path could mean any place".to_owned(), "begin with `/` or `~/`"));
+    if path.len() > MAX_PATH_LEN {
+        return Err((format!("longer than {MAX_PATH_LEN} bytes"), "take a shorter path"));
+    }
+    if CleanPath::absolute(Path::new(path)).is_none() {
+        return Err(("a relative path could mean any place".to_owned(), HOW_TO_BEGIN));
     }
     if Path::new(path).components().any(|part| part == Component::ParentDir) {
         return Err(("`..` in a path depends on links".to_owned(), "write the path without `..`"));
-    }
-    if path.len() > MAX_PATH_LEN {
-        return Err((format!("longer than {MAX_PATH_LEN} bytes"), "take a shorter path"));
     }
     Ok(())
 }
@@ -283,4 +284,30 @@ fn check_absolute(path: &str) -> Result<(), (String, &'static str)> {
 fn is_variable(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+#[cfg(all(test, windows))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_paths_are_absolute_with_a_drive() {
+        for (path, is_taken) in [
+            (r"C:\work", true),
+            ("c:/work/project", true),
+            (r"\work", false),
+            ("/work", false),
+            ("work", false),
+            (r"C:work", false),
+            (r"\\server\share", false),
+            (r"C:\work\..\other", false),
+            (r"C:\PROGRA~1", false),
+        ] {
+            assert_eq!(check_absolute(path).is_ok(), is_taken, "{path}");
+        }
+        let home = Some(Path::new(r"C:\Users\x\"));
+        assert_eq!(expand_tilde(r"~\work", home).unwrap(), r"C:\Users\x\work");
+        assert_eq!(expand_tilde("~/work", home).unwrap(), r"C:\Users\x/work");
+        assert!(expand_tilde("~other", home).is_err());
+    }
 }
