@@ -224,18 +224,45 @@ impl Columns {
 
 fn report_text(report: &Value, columns: Columns) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let mut lines = vec![
-        format!(
-            "cage on this host: native {}, bubblewrap {}, Landlock ABI {}",
-            text(&report["host"]["native"]),
-            text(&report["host"]["bwrap"]),
-            report["host"]["landlock_abi"]
-        ),
-        format!("held by: {}", text(&report["rung"])),
-    ];
-    if let Some(why) = report["error"].as_str() {
-        lines.push(format!("no cage is available: {why}"));
+    let mut lines = vec![format!(
+        "cage on this host: native {}, bubblewrap {}, Landlock ABI {}",
+        text(&report["host"]["native"]),
+        text(&report["host"]["bwrap"]),
+        report["host"]["landlock_abi"]
+    )];
+    let has_cage = match report["error"].as_str() {
+        Some(why) => {
+            lines.push(format!("no cage is available: {why}"));
+            false
+        }
+        None => {
+            lines.push(format!("held by: {}", text(&report["rung"])));
+            lines.extend(examined(report, columns));
+            true
+        }
+    };
+    lines.push(String::new());
+    lines.extend(NOT_HELD.iter().map(|what| format!("not held: {what}")));
+    if report["isolation_enabled"] == false {
+        lines.push(String::new());
+        let place =
+            if Fence::is_available() { "behind the fence (`tools.exec.fence`)" } else { "with your rights" };
+        let off = format!("isolation is off in the configuration: commands run {place}");
+        match has_cage {
+            true => lines.extend([
+                format!("{off}, not in the cage that was examined"),
+                "hint: `isolation.enabled`: true puts them into the cage that was just examined".to_owned(),
+            ]),
+            false => lines.push(off),
+        }
     }
+    lines.join("\n")
+}
+
+/// The layers of the cage, and what was tried in it.
+fn examined(report: &Value, columns: Columns) -> Vec<String> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut lines = Vec::new();
     if let Some(layers) = report["enforced"].as_object() {
         lines.extend(layers.iter().map(|(name, grade)| format!("  {name:<11} {}", text(grade))));
     }
@@ -249,18 +276,5 @@ fn report_text(report: &Value, columns: Columns) -> String {
         let cell = |name: &str| text(&probe[name]);
         lines.push(row(&cell("question"), &cell("outcome"), &cell("observed"), &cell("layer")));
     }
-    lines.push(String::new());
-    lines.extend(NOT_HELD.iter().map(|what| format!("not held: {what}")));
-    if report["isolation_enabled"] == false {
-        lines.push(String::new());
-        let place =
-            if Fence::is_available() { "behind the fence (`tools.exec.fence`)" } else { "with your rights" };
-        lines.push(format!(
-            "isolation is off in the configuration: commands run {place}, not in the cage that was examined"
-        ));
-        lines.push(
-            "hint: `isolation.enabled`: true puts them into the cage that was just examined".to_owned(),
-        );
-    }
-    lines.join("\n")
+    lines
 }

@@ -156,6 +156,19 @@ fn the_doctor_sees_a_cage_that_holds_and_one_that_does_not() {
 }
 
 #[test]
+fn the_doctor_does_not_propose_a_cage_that_cannot_be_had() {
+    let off = r#"{"isolation": {"enabled": false, "require": ["network"], "network": "host"}}"#;
+    let instance = TestInstance::with_config(off);
+    let ran = instance.run(&["doctor"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains("no cage is available: "), "{ran:?}");
+    assert!(ran.stdout.contains("isolation is off in the configuration: commands run "), "{ran:?}");
+    for word in ["hint: `isolation.enabled`", "held by: ", "observed", "that was examined"] {
+        assert!(!ran.stdout.contains(word), "`{word}`: {ran:?}");
+    }
+}
+
+#[test]
 fn a_new_instance_has_isolation_on_where_this_host_can() {
     let instance = TestInstance::new();
     let ran = exec(&instance, "printenv HOME");
@@ -229,7 +242,7 @@ fn without_user_namespaces(instance: &TestInstance, arguments: &[&str]) -> Optio
 }
 
 #[test]
-fn without_user_namespaces_the_lower_rung_is_taken_and_says_what_it_lacks() {
+fn without_user_namespaces_the_weaker_backend_is_taken_and_says_what_it_lacks() {
     let instance = TestInstance::with_config("{}");
     std::fs::write(instance.dir().join("secret"), "SECRET").unwrap();
     let Some(ran) = without_user_namespaces(
