@@ -4,10 +4,16 @@
 
 #[cfg(target_os = "linux")]
 pub mod linux;
+#[cfg(target_os = "macos")]
+pub mod macos;
+#[cfg(unix)]
+pub mod process_group;
 #[cfg(windows)]
 pub mod windows;
 
 #[cfg(target_os = "linux")]
 pub use linux::Process;
+#[cfg(target_os = "macos")]
+pub use macos::Process;
 #[cfg(windows)]
 pub use windows::Process;
