@@ -6,7 +6,7 @@ use crate::isolate::host_files::HostEntryKind;
 use crate::isolate::windows_rules;
 use crate::launch::Principal;
 use crate::launch::environment::{Variables, set};
-use crate::os_file::{CWD, Errno, Mode, OFlags, mkdirat, openat};
+use crate::os_file::{CWD, Errno, Mode, O_PATH, OFlags, mkdirat, openat};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ impl UserEnvironment {
 
     /// The child owns its home, so no link is followed there.
     fn make(&self, place: &Path, kind: HostEntryKind, text: &str) -> Result<PathBuf, Errno> {
-        let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let directory = O_PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let place = Path::new("home").join(place);
         let mut above = openat(CWD, &self.0, directory, Mode::empty())?;
         let name = match kind {

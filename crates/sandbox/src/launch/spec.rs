@@ -4,7 +4,7 @@ use crate::launch::output_limit::OutputLimit;
 use crate::launch::platform::ChildSetup;
 use crate::launch::principal::Principal;
 use crate::launch::streams::Streams;
-use crate::os_file::{CWD, Errno, Mode, OFlags, OwnedFd, openat};
+use crate::os_file::{CWD, Errno, Mode, O_PATH, OFlags, OwnedFd, openat};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub struct WorkDir {
 impl WorkDir {
     /// Opens a directory that the caller has checked.
     pub fn open(path: &Path) -> Result<Self, Errno> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = openat(CWD, path, flags, Mode::empty())?;
         Ok(Self { handle, path: path.to_owned() })
     }

@@ -1,8 +1,15 @@
 //! The calls of the operating system on files, relative to an open directory.
 //!
-//! On Unix they are those of rustix. On Windows they have the same names and work on handles, as far as
-//! they are used here; what Windows has not, such as modes and owners, does nothing there.
+//! On Unix they are those of rustix; what macOS has not is done there with calls that it has. On Windows
+//! they have the same names and work on handles, as far as they are used here; what Windows has not, such
+//! as modes and owners, does nothing there.
 
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(not(target_os = "macos"))]
+mod path_handle;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -19,6 +26,12 @@ pub(crate) enum Sharing {
     Exclusive,
 }
 
+#[cfg(target_os = "linux")]
+pub use linux::*;
+#[cfg(target_os = "macos")]
+pub use macos::*;
+#[cfg(not(target_os = "macos"))]
+pub(crate) use path_handle::{lstat_beneath, open_entry, stat_path};
 #[cfg(unix)]
 pub use unix::*;
 #[cfg(windows)]

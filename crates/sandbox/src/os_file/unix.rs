@@ -1,9 +1,8 @@
 //! Unix: the calls themselves.
 
 pub use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, RawDir, RawDirEntry, RawMode, RenameFlags, ResolveFlags, Stat,
-    Timespec, Timestamps, UTIME_NOW, chmodat, copy_file_range, fchmod, fstat, fsync, futimens, linkat,
-    mkdirat, openat, openat2, renameat, renameat_with, statat, unlinkat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, RenameFlags, Stat, Timespec, Timestamps, UTIME_NOW,
+    chmodat, fchmod, fstat, futimens, linkat, mkdirat, openat, renameat, renameat_with, statat, unlinkat,
 };
 pub use rustix::io::{Errno, Result, read, write};
 pub use rustix::path::Arg;
@@ -12,12 +11,10 @@ pub use std::os::unix::fs::FileExt;
 
 use super::Sharing;
 use rustix::buffer::spare_capacity;
-use rustix::fs::{PROC_SUPER_MAGIC, StatxAttributes, StatxFlags, fstatfs, statx};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, Permissions, TryLockError};
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
@@ -52,21 +49,6 @@ pub(crate) fn truncate(file: &File, length: u64) -> io::Result<()> {
     file.set_len(length)
 }
 
-/// Opens what a descriptor leads to once more, through procfs.
-pub(crate) fn open_by_proc(object: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd> {
-    openat(CWD, format!("/proc/self/fd/{}", object.as_raw_fd()), flags, Mode::empty())
-}
-
-/// The kernel's boot id, as it is written in procfs.
-pub(crate) fn read_boot_id() -> Option<Vec<u8>> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let file = openat(CWD, c"/proc/sys/kernel/random/boot_id", flags, Mode::empty()).ok()?;
-    let mut text = vec![0; 36];
-    let length = read(&file, &mut text).ok()?;
-    text.truncate(length);
-    Some(text)
-}
-
 /// Makes a directory and those above it, for their owner alone.
 pub(crate) fn create_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
@@ -80,36 +62,6 @@ pub(crate) fn is_open_to_others(path: &Path) -> bool {
 /// Takes the rights to a file from all but its owner.
 pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     std::fs::set_permissions(path, Permissions::from_mode(0o600))
-}
-
-/// Random bytes for a secret.
-pub(crate) fn fill_random(bytes: &mut [u8]) -> Result<()> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty()) {
-            Ok(count) => filled += count,
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-    Ok(())
-}
-
-/// Whether an object lies on a procfs.
-pub(crate) fn is_on_procfs(object: BorrowedFd<'_>) -> Result<bool> {
-    Ok(fstatfs(object)?.f_type == PROC_SUPER_MAGIC)
-}
-
-/// Whether something is mounted here. Kernels before 5.8 do not report it.
-pub(crate) fn is_mount_root(object: BorrowedFd<'_>) -> bool {
-    statx(object, c"", AtFlags::EMPTY_PATH, StatxFlags::empty())
-        .is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
-}
-
-/// The target of a symbolic link, by a descriptor of the link itself.
-pub(crate) fn read_link(link: BorrowedFd<'_>) -> Result<OsString> {
-    let target = rustix::fs::readlinkat(link, c"", Vec::new())?;
-    Ok(OsString::from_vec(target.into_bytes()))
 }
 
 /// A name as the system has it.

@@ -366,6 +366,9 @@ pub(crate) fn truncate(file: &File, length: u64) -> io::Result<()> {
     File::from(file::open_at(file.as_handle(), OsStr::new(""), &how)?).set_len(length)
 }
 
+/// Opens a name to look at it, whatever it is, and nothing more.
+pub const O_PATH: OFlags = OFlags::PATH;
+
 /// There is no procfs: callers open the name again, and compare.
 pub(crate) fn open_by_proc(_object: BorrowedFd<'_>, _flags: OFlags) -> Result<OwnedFd> {
     Err(Errno::NOENT)
@@ -407,7 +410,7 @@ pub(crate) fn is_mount_root(_object: BorrowedFd<'_>) -> bool {
 }
 
 /// No reparse point is followed: where one leads is not always a path.
-pub(crate) fn read_link(_link: BorrowedFd<'_>) -> Result<OsString> {
+pub(crate) fn read_link(_link: BorrowedFd<'_>, _dir: BorrowedFd<'_>, _name: &OsStr) -> Result<OsString> {
     Err(Errno::NOSYS)
 }
 

@@ -5,8 +5,8 @@
 use super::git_index::{read_file, tracked};
 use crate::isolate::HostEntryKind;
 use crate::os_file::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, OwnedFd, ResolveFlags, Stat, fstat, openat, openat2, os_str,
-    statat,
+    AsFd, AtFlags, CWD, Dir, FileType, Mode, O_PATH, OFlags, OwnedFd, ResolveFlags, Stat, lstat_beneath,
+    openat, openat2, os_str, statat,
 };
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{ProtectRules, is_tool_directory};
@@ -91,7 +91,7 @@ struct Search<'s> {
 impl Scan {
     /// Searches the tree at `root`.
     pub(super) fn of(root: &Path, rules: &ProtectRules) -> Self {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let Ok(handle) = openat(CWD, root, flags, Mode::empty()) else { return Self::default() };
         let mut search = Search {
             root,
@@ -321,15 +321,13 @@ impl Search<'_> {
     }
 
     fn stat(&self, path: &Path) -> Option<Stat> {
-        let handle = self.open(path, OFlags::PATH | OFlags::NOFOLLOW)?;
-        fstat(&handle).ok()
+        lstat_beneath(self.handle.as_fd(), or_dot(path)).ok()
     }
 
     /// Opens a path of the tree without following a link.
     fn open(&self, path: &Path, flags: OFlags) -> Option<OwnedFd> {
-        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        openat2(&self.handle, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve).ok()
+        openat2(&self.handle, or_dot(path), flags | OFlags::CLOEXEC, Mode::empty(), resolve).ok()
     }
 
     /// The names in a directory, each with what it is.
@@ -356,6 +354,11 @@ impl Search<'_> {
         }
         names
     }
+}
+
+/// The tree itself is `.`.
+fn or_dot(path: &Path) -> &Path {
+    if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }
 
 impl Fingerprint {

@@ -4,7 +4,7 @@
 //! Invariant: a directory is opened only by its name in an open directory, never through a link.
 
 use super::walk_resolver::DirEntryRef;
-use crate::os_file::{AsFd, Errno, Mode, OFlags, OwnedFd, Result, fstat, fsync, mkdirat, openat};
+use crate::os_file::{AsFd, Errno, Mode, O_PATH, OFlags, OwnedFd, Result, fstat, fsync, mkdirat, openat};
 use std::ffi::OsString;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(super) fn create_parents(entry: &DirEntryRef, missing: &[OsString]) -> Resul
 fn open_dir(dir: &OwnedFd, name: &OsString) -> Result<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(dir, name, flags | OFlags::RDONLY, Mode::empty()) {
-        Err(Errno::ACCESS) => openat(dir, name, flags | OFlags::PATH, Mode::empty()),
+        Err(Errno::ACCESS) => openat(dir, name, flags | O_PATH, Mode::empty()),
         done => done,
     }
 }

@@ -12,7 +12,7 @@ use super::place::{Place, PlaceHandle, PlaceState, WalkTrace, WriteTarget};
 use super::protected_inodes::{ProtectedInodes, Protection};
 use super::root_dir::{Root, Scope};
 use super::walk_resolver::{DirEntryRef, WalkEnd, WalkResult, walk};
-use crate::os_file::{AsFd, AtFlags, Errno, OFlags, fstat, statat};
+use crate::os_file::{AsFd, AtFlags, Errno, O_PATH, OFlags, fstat, statat};
 use picoclaw_policy::{Access, FileKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Root {
             (Arc::clone(&self.handle), self.meta)
         } else {
             // Readable if possible: a directory is synced through a readable descriptor.
-            let by_path = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let by_path = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let handle = open_beneath(self.handle.as_fd(), parent, OPEN_READ | OFlags::DIRECTORY)
                 .or_else(|_| open_beneath(self.handle.as_fd(), parent, by_path))
                 .ok()?;

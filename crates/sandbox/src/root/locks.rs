@@ -6,7 +6,7 @@
 
 use super::metadata::DevIno;
 use crate::file_lock::FileLock;
-use crate::os_file::{CWD, Errno, Mode, OFlags, OwnedFd, Result, openat};
+use crate::os_file::{CWD, Errno, Mode, O_PATH, OFlags, OwnedFd, Result, openat};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(super) struct Locks {
 
 impl Locks {
     pub(super) fn open(dir: &Path, timeout: Duration) -> Result<Self> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self { dir: openat(CWD, dir, flags, Mode::empty())?, timeout })
     }
 

@@ -28,6 +28,7 @@ pub(super) struct FileMeta {
     id: DevIno,
     size: u64,
     modified: i64,
+    file_type: FileType,
     mode: u32,
     uid: u32,
     gid: u32,
@@ -45,6 +46,7 @@ impl From<Stat> for FileMeta {
             id: DevIno { dev: stat.st_dev as u64, ino: stat.st_ino as u64 },
             size: u64::try_from(stat.st_size).unwrap_or(0),
             modified: i64::from(stat.st_mtime),
+            file_type: FileType::from_raw_mode(stat.st_mode),
             mode: stat.st_mode as u32,
             uid: stat.st_uid,
             gid: stat.st_gid,
@@ -94,17 +96,13 @@ impl FileMeta {
         self.hard_links
     }
 
-    fn file_type(&self) -> FileType {
-        FileType::from_raw_mode(self.mode)
-    }
-
     pub(super) fn is_link(&self) -> bool {
-        self.file_type() == FileType::Symlink
+        self.file_type == FileType::Symlink
     }
 
     /// The kind for the policy check. A link that was not followed counts as special.
     pub(super) fn kind(&self) -> FileKind {
-        match self.file_type() {
+        match self.file_type {
             FileType::RegularFile => FileKind::Regular,
             FileType::Directory => FileKind::Directory,
             _ => FileKind::Special,

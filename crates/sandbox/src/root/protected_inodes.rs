@@ -9,7 +9,7 @@
 
 use super::hard_links::{self, Scan};
 use super::metadata::{DevIno, FileMeta};
-use crate::os_file::{AsFd, CWD, Mode, OFlags, OwnedFd, fstat, is_mount_root, openat};
+use crate::os_file::{AsFd, OwnedFd, is_mount_root, stat_path};
 use picoclaw_policy::{Access, CleanPath, FileKind, Zones};
 
 /// What may be done at and below a directory.
@@ -95,6 +95,5 @@ impl ProtectedInodes {
 }
 
 fn inode_of(path: &CleanPath) -> Option<DevIno> {
-    let handle = openat(CWD, path.as_path(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
-    fstat(&handle).ok().map(|stat| FileMeta::from(stat).id())
+    stat_path(path.as_path()).ok().map(|stat| FileMeta::from(stat).id())
 }

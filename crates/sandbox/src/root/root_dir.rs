@@ -5,7 +5,7 @@
 use super::error::RootError;
 use super::metadata::FileMeta;
 use super::reopen;
-use crate::os_file::{AsFd, CWD, Mode, OFlags, OwnedFd, fstat, openat};
+use crate::os_file::{AsFd, CWD, Mode, O_PATH, OFlags, OwnedFd, fstat, openat};
 use picoclaw_policy::CleanPath;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -111,7 +111,7 @@ impl Root {
     fn at(base: Base) -> Result<Self, RootError> {
         let path = base.resolved.as_path();
         let fault = |errno| RootError::from_errno("open", path, errno);
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = O_PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = openat(CWD, path, flags, Mode::empty()).map_err(fault)?;
         // A readable descriptor can be synced, which an `O_PATH` one cannot.
         let handle = reopen::directory(handle.as_fd()).unwrap_or(handle);

@@ -9,7 +9,7 @@
 use super::metadata::FileMeta;
 use super::protected_inodes::{ProtectedInodes, Protection};
 use super::root_dir::{Base, LinkPosition, Root, Scope};
-use crate::os_file::{AsFd, Errno, Mode, OFlags, OwnedFd, fstat, is_on_procfs, openat, os_str, read_link};
+use crate::os_file::{AsFd, Errno, OwnedFd, is_on_procfs, open_entry, os_str, read_link};
 use picoclaw_policy::{Access, FileKind, Link, LinkOwner};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -168,11 +168,8 @@ impl Walk<'_> {
     }
 
     fn step_into(&mut self, name: OsString) -> Option<WalkEnd> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = openat(&self.top().handle, &name, flags, Mode::empty())
-            .and_then(|handle| Ok((fstat(&handle)?.into(), handle)));
-        let (meta, handle): (FileMeta, OwnedFd) = match opened {
-            Ok(found) => found,
+        let (meta, handle): (FileMeta, OwnedFd) = match open_entry(self.top().handle.as_fd(), &name) {
+            Ok((found, handle)) => (found.into(), handle),
             Err(Errno::NOENT) => return Some(self.absent(name)),
             Err(errno) => return Some(self.blocked(name, errno)),
         };
@@ -220,7 +217,7 @@ impl Walk<'_> {
         if self.links.len() == MAX_LINKS {
             return Some(self.blocked(name, Errno::LOOP));
         }
-        let target = match read_link(handle.as_fd()) {
+        let target = match read_link(handle.as_fd(), self.top().handle.as_fd(), &name) {
             Ok(target) => target,
             Err(errno) => return Some(self.blocked(name, errno)),
         };

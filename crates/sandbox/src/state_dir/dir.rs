@@ -5,8 +5,8 @@
 use super::error::StateError;
 use super::line_file::LineFile;
 use crate::os_file::{
-    AtFlags, CWD, Dir, Errno, FileType, Mode, OFlags, OwnedFd, Stat, fchmod, fstat, fsync, mkdirat, openat,
-    statat, unlinkat,
+    AtFlags, CWD, Dir, Errno, FileType, Mode, O_PATH, OFlags, OwnedFd, Stat, fchmod, fstat, fsync, mkdirat,
+    openat, statat, unlinkat,
 };
 use crate::root::{RenameMode, TempFile, is_temp_name};
 use std::ffi::OsStr;
@@ -58,7 +58,7 @@ impl StateDir {
 
     /// The path to the instance is the operator's and may cross links; nothing below it may.
     fn home(home: &Path) -> Result<Self, StateError> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = openat(CWD, home, flags, Mode::empty()).map_err(StateError::of("open", home))?;
         Ok(Self { dir: Arc::new(dir), path: home.to_owned() })
     }

@@ -28,9 +28,8 @@ impl Process {
         let mut found = MaybeUninit::<libc::proc_bsdinfo>::zeroed();
         let size = i32::try_from(size_of::<libc::proc_bsdinfo>()).ok()?;
         // SAFETY: the buffer has the size that is said.
-        let written = unsafe {
-            libc::proc_pidinfo(pid, libc::PROC_PIDTBSDINFO, 0, found.as_mut_ptr().cast(), size)
-        };
+        let written =
+            unsafe { libc::proc_pidinfo(pid, libc::PROC_PIDTBSDINFO, 0, found.as_mut_ptr().cast(), size) };
         if written != size {
             return None;
         }
