@@ -17,3 +17,12 @@ pub use linux::Process;
 pub use macos::Process;
 #[cfg(windows)]
 pub use windows::Process;
+
+/// The name of this system, for people.
+pub const SYSTEM: &str = if cfg!(windows) {
+    "Windows"
+} else if cfg!(target_os = "macos") {
+    "macOS"
+} else {
+    "Linux"
+};

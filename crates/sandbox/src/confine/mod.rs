@@ -5,11 +5,15 @@
 
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
 #[cfg(windows)]
 mod windows;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{PlannedCage, operator_home, runtime_dir};
+#[cfg(target_os = "macos")]
+pub(crate) use macos::PlannedCage;
 #[cfg(windows)]
 pub(crate) use windows::PlannedCage;
 
@@ -59,6 +63,7 @@ impl ChildDir<'_> {
     }
 
     /// What the child sees as its workspace.
+    #[cfg_attr(target_os = "macos", expect(dead_code, reason = "there is no cage"))]
     fn workspace(&self) -> Option<WorkspaceMount> {
         let (path, mode) = match *self {
             Self::Private => return None,
@@ -83,7 +88,7 @@ pub(crate) struct Settings {
 }
 
 /// Everything that a cage and its environment follow from, but the backend.
-#[cfg_attr(windows, expect(dead_code, reason = "mounts are Linux's"))]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "mounts are Linux's"))]
 pub(crate) struct CageRequest<'r> {
     pub(crate) isolation: &'r IsolationConfig,
     pub(crate) instance: &'r Instance,

@@ -69,6 +69,9 @@ pub enum PlanError {
     /// Paths are to be mapped on Windows.
     #[error("`isolation.expose_paths` is not supported on Windows: paths cannot be mapped there")]
     NotOnWindows,
+    /// The system has no cage.
+    #[error("there is no cage on this system")]
+    NoCage,
     /// An unknown toolchain.
     #[error("there is no toolchain `{name}`; `auto`, `none` and these are known: {known}")]
     Toolchain {
@@ -188,6 +191,12 @@ pub enum StartError {
         /// Why not.
         reason: String,
     },
+    /// The system has no cage.
+    #[error("isolation is enabled and cannot be had on this host: {reason}")]
+    NoCage {
+        /// Why not.
+        reason: String,
+    },
     /// A request that the backend cannot enforce.
     #[error("{what} was asked for, and this host's isolation cannot hold it")]
     DisabledKernelFeatures {
@@ -218,6 +227,7 @@ impl StartError {
             }
             Self::ExposePaths => "remove `isolation.expose_paths`".to_owned(),
             Self::Token { .. } => "`picoclaw doctor` says what this host refuses".to_owned(),
+            Self::NoCage { .. } => "run picoclaw on Linux, also in a virtual machine".to_owned(),
             Self::Required { .. } => {
                 "leave the layer out of `isolation.require` to start with less".to_owned()
             }

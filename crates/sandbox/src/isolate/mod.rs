@@ -5,7 +5,7 @@
 //! configuration requires refuses to start.
 
 mod backend;
-#[cfg_attr(windows, expect(dead_code, reason = "mounts are Linux's"))]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "mounts are Linux's"))]
 mod caches;
 mod confinement;
 mod doctor_check;
@@ -17,13 +17,19 @@ mod git_config;
 mod host_files;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
 mod mount_rules;
-#[cfg_attr(windows, expect(dead_code, reason = "mounts are Linux's"))]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "mounts are Linux's"))]
 mod mount_table;
-#[cfg_attr(windows, expect(dead_code, reason = "mounts are Linux's"))]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "mounts are Linux's"))]
 mod network_settings;
+#[cfg(not(target_os = "linux"))]
+mod no_fence;
+#[cfg(not(target_os = "linux"))]
+mod not_here;
 mod passwd;
-#[cfg_attr(windows, expect(dead_code, reason = "mounts are Linux's"))]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "mounts are Linux's"))]
 mod plan;
 mod plan_text;
 mod probe_result;
@@ -35,6 +41,8 @@ pub mod windows_rules;
 
 #[cfg(target_os = "linux")]
 use linux as platform;
+#[cfg(target_os = "macos")]
+use macos as platform;
 #[cfg(windows)]
 use windows as platform;
 

@@ -59,7 +59,7 @@ impl CancelToken {
     }
 
     /// What is set once the token is cancelled.
-    #[cfg(target_os = "linux")]
+    #[cfg(unix)]
     pub(in crate::launch) fn event(&self) -> &CancelEvent {
         &self.0.event
     }

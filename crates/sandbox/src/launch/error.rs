@@ -1,5 +1,6 @@
 //! Why a child could not be started.
 
+use picoclaw_sys::SYSTEM;
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
@@ -39,7 +40,7 @@ pub enum LaunchError {
         source: io::Error,
     },
     /// A pseudo-terminal was asked for where there is none.
-    #[error("PTY is not supported on Windows. Use background=true without pty.")]
+    #[error("PTY is not supported on {SYSTEM}. Use background=true without pty.")]
     NoPty,
     /// The supervisor was killed before it reported anything.
     #[error("the child was ended while it was being prepared")]

@@ -3,7 +3,8 @@
 //! A [`LaunchSpec`] is complete data. [`start`] turns it into a [`Running`] child with its pipes, [`run_to_end`] also waits
 //! for its end, and a [`Background`] child is kept for later. On Linux a supervisor, a copy of this process, runs between
 //! picoclaw and every command. It reaps orphans and ends the whole process tree (SIGTERM, two seconds, SIGKILL) on request
-//! and when picoclaw is gone. On Windows a job does the same, without SIGTERM. No caller waits for a pipe to be closed.
+//! and when picoclaw is gone. On Windows a job does the same, without SIGTERM. On macOS a
+//! process group is ended, and what left the group is not. No caller waits for a pipe to be closed.
 //!
 //! Invariant: no child outlives its [`Running`].
 
@@ -13,6 +14,8 @@ pub mod environment;
 mod error;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
 mod output_limit;
 mod principal;
 mod publish;
@@ -21,11 +24,17 @@ mod spec;
 mod status;
 mod streams;
 pub mod terminal_keys;
+#[cfg(not(target_os = "linux"))]
+mod threads;
+#[cfg(unix)]
+mod unix;
 #[cfg(windows)]
 mod windows;
 
 #[cfg(target_os = "linux")]
 use linux as platform;
+#[cfg(target_os = "macos")]
+use macos as platform;
 #[cfg(windows)]
 use windows as platform;
 

@@ -6,16 +6,16 @@
 mod filter;
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(windows)]
-mod windows;
+#[cfg(not(target_os = "linux"))]
+mod threads;
 
 use crate::bounded_lines::Line;
 use crate::printable;
 pub use filter::{FilterOutput, LineFilter};
 #[cfg(target_os = "linux")]
 pub use linux::proxy_lines;
-#[cfg(windows)]
-pub use windows::proxy_lines;
+#[cfg(not(target_os = "linux"))]
+pub use threads::proxy_lines;
 
 /// The longest line that is passed on.
 pub const MAX_LINE: usize = 16 << 20;

@@ -11,14 +11,14 @@ mod error;
 mod proxy_tunnel;
 #[cfg(target_os = "linux")]
 mod socket_linux;
-#[cfg(windows)]
-mod socket_windows;
+#[cfg(not(target_os = "linux"))]
+mod socket_threads;
 mod wait_limit;
 
 #[cfg(target_os = "linux")]
 use socket_linux as socket;
-#[cfg(windows)]
-use socket_windows as socket;
+#[cfg(not(target_os = "linux"))]
+use socket_threads as socket;
 
 pub use connection::{Connection, can_connect};
 pub use connector::{Connect, Outbound};

@@ -5,7 +5,7 @@
 //! reported.
 
 mod git_index;
-#[cfg_attr(windows, path = "lock_watch_windows.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "no_lock_watch.rs")]
 mod lock_watch;
 mod report;
 mod scan;
@@ -36,7 +36,7 @@ struct Writable {
 
 impl Protection {
     /// For a child in a cage: its workspace, and what `expose_paths` shows read-write.
-    #[cfg_attr(windows, expect(dead_code, reason = "mounts are Linux's"))]
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "mounts are Linux's"))]
     pub(crate) fn of_plan(plan: &Plan, rules: &ProtectRules) -> Self {
         let roots = plan.mounts.iter().filter_map(|rule| match rule {
             MountRule::Bind {

@@ -26,6 +26,7 @@ mod metadata;
 mod openat2_resolver;
 mod operator_file;
 mod place;
+#[cfg_attr(target_os = "macos", path = "preserve_metadata_macos.rs")]
 #[cfg_attr(windows, path = "preserve_metadata_windows.rs")]
 mod preserve_metadata;
 mod protected_inodes;

@@ -2,6 +2,10 @@
 
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(not(target_os = "linux"))]
+mod threads;
 #[cfg(windows)]
 mod windows;
 
@@ -9,8 +13,12 @@ mod windows;
 pub use linux::{listen, on_signals, relay, suspend_program};
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{poll_fd, poll_until};
+#[cfg(target_os = "macos")]
+pub use macos::{on_signals, suspend_program};
+#[cfg(not(target_os = "linux"))]
+pub use threads::{Signals, listen, relay};
 #[cfg(windows)]
-pub use windows::{Signals, console, listen, on_signals, relay, suspend_program};
+pub use windows::{console, on_signals, suspend_program};
 
 /// A signal to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

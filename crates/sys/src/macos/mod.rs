@@ -4,6 +4,6 @@ mod metadata;
 mod process;
 mod signals;
 
-pub use metadata::copy_attributes;
+pub use metadata::{copy_access_list, copy_attributes};
 pub use process::Process;
 pub use signals::{SignalPipe, die_by};

@@ -3,17 +3,15 @@
 //! It holds writes and privileges, neither reads nor the network.
 
 mod cage;
-mod fence;
 mod label;
-mod not_here;
 mod select_backend;
 
-pub use cage::Cage;
-pub use fence::Fence;
-pub(super) use label::label_low;
-pub use not_here::{
+pub use super::no_fence::Fence;
+pub use super::not_here::{
     DecoyListener, INSTALL_HINTS, enter_landlock_if_asked, hold_memory, probe, run_doctor_checks,
 };
+pub use cage::Cage;
+pub(super) use label::label_low;
 pub use select_backend::select_backend;
 pub(crate) use select_backend::untried_backend;
 

@@ -1,7 +1,7 @@
 //! The working directory and the confinement of a child, as data.
 
-use super::no_network::ClosedNetwork;
 use crate::launch::spec::WorkDir;
+use crate::launch::threads::ClosedNetwork;
 use picoclaw_sys::windows::JobLimits;
 
 /// The working directory and the confinement of one child.

@@ -1,15 +1,15 @@
 //! Turns a [`LaunchSpec`] into a running child.
 
-use super::child_streams;
-use super::running::Running;
+use super::child::Child;
 use crate::launch::error::{LaunchError, ProgramError};
 use crate::launch::spec::LaunchSpec;
+use crate::launch::threads::{Running, open_streams};
 use picoclaw_sys::windows::{ChildSpec, RestrictedToken, SpawnError, spawn};
 use std::io;
 
 /// Starts a child, and returns when its program runs. After an error no process of it is left.
 pub fn start(spec: LaunchSpec) -> Result<Running, LaunchError> {
-    let (parent_streams, child_streams) = child_streams::open(spec.streams.clone())?;
+    let (parent_streams, child_streams) = open_streams(spec.streams.clone())?;
     let token = if spec.setup.is_confined { Some(low_token()?) } else { None };
     let spawned = spawn(&ChildSpec {
         program: spec.program.clone(),
@@ -24,7 +24,7 @@ pub fn start(spec: LaunchSpec) -> Result<Running, LaunchError> {
         io::ErrorKind::NotFound => ProgramError::from_errno(spec.program.clone(), source).into(),
         _ => LaunchError::step(step, source),
     })?;
-    Ok(Running::new(spawned, parent_streams, &spec))
+    Ok(Running::new(Child(spawned), parent_streams, &spec))
 }
 
 /// The token of a confined child. Each of its restrictions is read back.

@@ -1,4 +1,4 @@
-//! Sockets on Windows: connecting within a wait limit, and waiting for readiness.
+//! Sockets without `poll`: a thread connects within a wait limit, and readiness is found by trying again.
 
 use super::wait_limit::{Readiness, WaitLimit};
 use std::io;

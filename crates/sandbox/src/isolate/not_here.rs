@@ -3,6 +3,7 @@
 use crate::isolate::doctor_check::{Decoys, DoctorCheck};
 use crate::isolate::probe_result::{ProbeResult, Unusable};
 use crate::launch::{Finished, LaunchError};
+use picoclaw_sys::SYSTEM;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -27,7 +28,7 @@ pub fn run_doctor_checks(
 
 /// None of the backends of Linux.
 pub fn probe(_path: &OsStr) -> ProbeResult {
-    let missing = || Unusable::Missing("this is Windows".to_owned());
+    let missing = || Unusable::Missing(format!("this is {SYSTEM}"));
     ProbeResult { native: Err(missing()), bwrap: Err(missing()), landlock: None }
 }
 

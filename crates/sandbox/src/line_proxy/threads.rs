@@ -1,12 +1,12 @@
-//! The proxy on Windows: a thread for each stream, and one loop that decides.
+//! The proxy without `poll`: a thread for each stream, and one loop that decides.
 
 use super::{FilterOutput, LineFilter, MAX_LINE, MAX_STDERR_LINE, StderrPrefixes, stderr_line};
 use crate::bounded_lines::BoundedLines;
 use crate::launch::{Running, Status};
+use crate::os_file::OwnedFd;
 use crate::terminal::Signals;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::windows::io::OwnedHandle;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender, SyncSender};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// How long a child may run after its host has closed its output, and how long its last output is passed on.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often the child and the console are looked at.
+/// How often the child and the signals are looked at.
 const CHECK: Duration = Duration::from_millis(50);
 /// What may wait to be written; a reader that leaves more unread is given up.
 const MAX_QUEUED: usize = 4 * MAX_LINE;
@@ -115,7 +115,7 @@ fn is_past(until: Option<Instant>) -> bool {
     until.is_some_and(|until| Instant::now() >= until)
 }
 
-fn open(pipe: OwnedHandle) -> File {
+fn open(pipe: OwnedFd) -> File {
     File::from(pipe)
 }
 

@@ -1,4 +1,4 @@
-//! Windows: protected files are reported and not mounted, so git is not kept from replacing them.
+//! Without mounts: protected files are reported, so git is not kept from replacing them.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,9 @@
 //! Input and end of a child in the background.
 
-use super::running::{Child, Running};
+use super::running::Running;
 use crate::launch::background::BackgroundError;
 use crate::launch::error::LaunchError;
+use crate::launch::platform::Child;
 use crate::launch::streams::WindowSize;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -68,7 +69,7 @@ impl BackgroundChild {
     }
 
     pub(in crate::launch) fn end(&self) {
-        self.child.kill();
+        self.child.end();
     }
 
     pub(in crate::launch) fn kill(&self) {

@@ -1,38 +1,39 @@
 //! The pipes of a child.
 
 use crate::launch::error::LaunchError;
+use crate::launch::platform::NULL_DEVICE;
 use crate::launch::streams::{Output, Stdin, Streams};
+use crate::os_file::{AsFd, BorrowedFd, OwnedFd};
 use std::fs::File;
 use std::io;
-use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
 
 /// This process's ends of the pipes, and the bytes to write to standard input.
 #[derive(Debug, Default)]
-pub(super) struct ParentStreams {
-    pub(super) stdin: Option<OwnedHandle>,
-    pub(super) stdout: Option<OwnedHandle>,
-    pub(super) stderr: Option<OwnedHandle>,
+pub(in crate::launch) struct ParentStreams {
+    pub(super) stdin: Option<OwnedFd>,
+    pub(super) stdout: Option<OwnedFd>,
+    pub(super) stderr: Option<OwnedFd>,
     pub(super) input: Vec<u8>,
 }
 
 /// The child's ends, closed when this is dropped after its start.
 #[derive(Debug)]
-pub(super) struct ChildStreams {
-    stdin: OwnedHandle,
-    stdout: OwnedHandle,
+pub(in crate::launch) struct ChildStreams {
+    stdin: OwnedFd,
+    stdout: OwnedFd,
     /// `None` where it is the same as standard output.
-    stderr: Option<OwnedHandle>,
+    stderr: Option<OwnedFd>,
 }
 
 impl ChildStreams {
-    pub(super) fn handles(&self) -> [BorrowedHandle<'_>; 3] {
+    pub(in crate::launch) fn handles(&self) -> [BorrowedFd<'_>; 3] {
         let stderr = self.stderr.as_ref().unwrap_or(&self.stdout);
-        [self.stdin.as_handle(), self.stdout.as_handle(), stderr.as_handle()]
+        [self.stdin.as_fd(), self.stdout.as_fd(), stderr.as_fd()]
     }
 }
 
 /// Opens both ends of what `streams` describes. The streams of this process are relayed by pipes; see [`crate::terminal`].
-pub(super) fn open(streams: Streams) -> Result<(ParentStreams, ChildStreams), LaunchError> {
+pub(in crate::launch) fn open(streams: Streams) -> Result<(ParentStreams, ChildStreams), LaunchError> {
     let (stdin, output) = match streams {
         Streams::Plain { stdin, output } => (stdin, output),
         Streams::Own => (Stdin::Pipe, Output::Pipes),
@@ -46,10 +47,10 @@ fn open_pipes(stdin: Stdin, output: Output) -> io::Result<(ParentStreams, ChildS
     let mut input = || {
         let (read, write) = io::pipe()?;
         parent.stdin = Some(write.into());
-        io::Result::Ok(OwnedHandle::from(read))
+        io::Result::Ok(OwnedFd::from(read))
     };
     let (stdin, input) = match stdin {
-        Stdin::Null => (File::open("NUL")?.into(), Vec::new()),
+        Stdin::Null => (File::open(NULL_DEVICE)?.into(), Vec::new()),
         Stdin::Pipe => (input()?, Vec::new()),
         Stdin::Bytes(bytes) => (input()?, bytes),
     };

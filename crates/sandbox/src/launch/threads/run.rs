@@ -1,14 +1,14 @@
 //! Runs a child to its end, within its deadline and output limit.
 
 use super::running::Running;
-use super::start::start;
 use crate::launch::cancel::CancelToken;
 use crate::launch::error::LaunchError;
+use crate::launch::platform::start;
 use crate::launch::spec::LaunchSpec;
 use crate::launch::status::{Finished, Status};
+use crate::os_file::OwnedFd;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::windows::io::OwnedHandle;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -90,13 +90,10 @@ impl Running {
         let mut is_cancelled = cancelled.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
         let (mut ended_by_us, mut until) = (None, self.deadline);
         loop {
-            if ended_by_us.is_none() && is_cancelled {
-                ended_by_us = Some(Status::Halted);
-            } else if ended_by_us.is_none() && until.is_some_and(|until| Instant::now() >= until) {
-                ended_by_us = Some(Status::TimedOut);
-            }
-            if ended_by_us.is_some() {
-                self.child.kill();
+            let is_late = until.is_some_and(|until| Instant::now() >= until);
+            if ended_by_us.is_none() && (is_cancelled || is_late) {
+                ended_by_us = Some(if is_cancelled { Status::Halted } else { Status::TimedOut });
+                self.child.end();
                 until = None;
             }
             match receive(&events, until) {
@@ -158,7 +155,7 @@ fn spawn_thread(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<(
 }
 
 /// Reads a pipe to its end, or until its output is not wanted any more.
-fn read_all(pipe: OwnedHandle, stream: OutputStream, events: &SyncSender<Event>) {
+fn read_all(pipe: OwnedFd, stream: OutputStream, events: &SyncSender<Event>) {
     let (mut pipe, mut buffer) = (File::from(pipe), vec![0; BUFFER]);
     while let Ok(length @ 1..) = pipe.read(&mut buffer) {
         let bytes = buffer.get(..length).unwrap_or_default().to_vec();

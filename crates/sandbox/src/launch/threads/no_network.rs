@@ -1,9 +1,10 @@
-//! What Windows does not have: a closed network.
+//! A closed network, which only Linux has.
 
+use picoclaw_sys::SYSTEM;
 use std::io;
 use std::net::TcpStream;
 
-/// A closed network that several children share. There is none on Windows, so none is ever made.
+/// A closed network that several children share. There is none here, so none is ever made.
 #[derive(Debug, Clone)]
 pub struct ClosedNetwork(());
 
@@ -19,7 +20,7 @@ impl ClosedNetwork {
 }
 
 fn unsupported() -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, "there is no closed network on Windows")
+    io::Error::new(io::ErrorKind::Unsupported, format!("there is no closed network on {SYSTEM}"))
 }
 
 /// The counters of a closed network.

@@ -1,8 +1,9 @@
-//! The fence, which Windows does not have. Every grade says so.
+//! The fence, which only Linux has. Every grade says so.
 
 use crate::isolate::enforced::{Enforced, Grade};
 use crate::isolate::error::IsolateError;
 use crate::launch::{ChildSetup, WorkDir};
+use picoclaw_sys::SYSTEM;
 use std::path::PathBuf;
 
 /// No fence.
@@ -11,7 +12,11 @@ pub struct Fence;
 
 impl Fence {
     /// Why there is none.
-    pub const WHY_NOT: &str = "Windows has none, and commands have your rights";
+    pub const WHY_NOT: &str = if cfg!(windows) {
+        "Windows has none, and commands have your rights"
+    } else {
+        "macOS has none, and commands have your rights; those that leave their process group are not ended"
+    };
 
     /// Whether this system can hold a fence.
     pub fn is_available() -> bool {
@@ -20,7 +25,7 @@ impl Fence {
 
     /// A fence that holds nothing.
     pub fn new(_writable: &[PathBuf], _protected: &[PathBuf]) -> Self {
-        tracing::warn!(target: "isolation", "Isolation is off, and there is no fence on Windows: commands have your rights");
+        tracing::warn!(target: "isolation", "Isolation is off, and there is no fence on {SYSTEM}: commands have your rights");
         Self
     }
 
@@ -31,7 +36,7 @@ impl Fence {
 
     /// How much of each layer the fence holds.
     pub fn enforced(&self) -> Enforced {
-        let off = || Grade::None("isolation is off, and there is no fence on Windows".to_owned());
+        let off = || Grade::None(format!("isolation is off, and there is no fence on {SYSTEM}"));
         Enforced { filesystem: off(), network: off(), processes: off(), syscalls: off(), limits: off() }
     }
 

@@ -2,48 +2,17 @@
 
 use super::child_streams::ParentStreams;
 use crate::launch::output_limit::{HeadTail, OutputLimit};
+use crate::launch::platform::Child;
 use crate::launch::spec::{Deadline, LaunchSpec};
 use crate::launch::status::{Limit, Status};
-use picoclaw_sys::windows::Spawned;
-use std::os::windows::io::OwnedHandle;
+use crate::os_file::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a job that was ended may take until its end is seen.
+/// How long a tree that was killed may take until its end is seen.
 pub(in crate::launch) const KILL_TIMEOUT: Duration = Duration::from_millis(100);
 /// How long the kernel may take to end it.
 pub(in crate::launch) const KERNEL_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// The exit code of processes that this program ended: what a shell gives for SIGKILL.
-const ENDED: u32 = 137;
-
-/// A child and its job, shared with the threads that wait for it.
-#[derive(Debug)]
-pub(super) struct Child(Spawned);
-
-impl Child {
-    pub(super) fn pid(&self) -> i32 {
-        self.0.pid.cast_signed()
-    }
-
-    /// How it ended, if it does until then; without a time, whenever it does.
-    pub(super) fn wait(&self, time: Option<Duration>) -> Option<Status> {
-        match self.0.wait(time) {
-            Ok(code) => code.map(|code| Status::Exited(code.cast_signed())),
-            // A process that cannot be waited for is not left running.
-            Err(_) => {
-                self.kill();
-                Some(Status::Halted)
-            }
-        }
-    }
-
-    /// Ends every process of the job.
-    pub(super) fn kill(&self) {
-        // It fails where the job has ended; closing its last handle ends it in any case.
-        let _ = self.0.job().terminate(ENDED);
-    }
-}
 
 /// A running child and its pipes. Dropping it kills the child and everything it started.
 #[derive(Debug)]
@@ -56,13 +25,13 @@ pub struct Running {
 }
 
 impl Running {
-    pub(super) fn new(spawned: Spawned, streams: ParentStreams, spec: &LaunchSpec) -> Self {
+    pub(in crate::launch) fn new(child: Child, streams: ParentStreams, spec: &LaunchSpec) -> Self {
         let started = Instant::now();
         let deadline = match spec.deadline {
             Deadline::After(time) => started.checked_add(time),
             Deadline::None => None,
         };
-        let child = Arc::new(Child(spawned));
+        let child = Arc::new(child);
         Self { child, streams, started, deadline, output_limit: spec.output_limit }
     }
 
@@ -72,26 +41,27 @@ impl Running {
     }
 
     /// The pipe to its standard input; `None` when there is none or it was taken.
-    pub fn take_stdin(&mut self) -> Option<OwnedHandle> {
+    pub fn take_stdin(&mut self) -> Option<OwnedFd> {
         self.streams.stdin.take()
     }
 
     /// The pipe from its standard output.
-    pub fn take_stdout(&mut self) -> Option<OwnedHandle> {
+    pub fn take_stdout(&mut self) -> Option<OwnedFd> {
         self.streams.stdout.take()
     }
 
     /// The pipe from its standard error.
-    pub fn take_stderr(&mut self) -> Option<OwnedHandle> {
+    pub fn take_stderr(&mut self) -> Option<OwnedFd> {
         self.streams.stderr.take()
     }
 
     /// Ends the whole tree. Returns at once.
     pub fn end(&self) {
-        self.child.kill();
+        self.child.end();
     }
 
-    /// The limit of its tree that a child which ended like this has reached. A job refuses at its limits and ends nothing.
+    /// The limit of its tree that a child which ended like this has reached. A job refuses at its limits and ends nothing;
+    /// other systems have no limits.
     pub fn reached_limit(&self, _status: Status) -> Option<Limit> {
         None
     }
@@ -105,9 +75,7 @@ impl Running {
     pub fn wait(&mut self) -> Status {
         let left = self.deadline.map(|until| until.saturating_duration_since(Instant::now()));
         let status = self.child.wait(left);
-        // The processes that it left.
-        self.child.kill();
-        status.unwrap_or(Status::TimedOut)
+        self.settle(status)
     }
 
     /// Waits for its end, for `time` at most and within its deadline. Reads no pipe.
@@ -115,9 +83,17 @@ impl Running {
         let left = self.deadline.map(|until| until.saturating_duration_since(Instant::now()));
         let status = self.child.wait(Some(left.map_or(time, |left| left.min(time))));
         let is_late = self.deadline.is_some_and(|until| Instant::now() >= until);
-        let status = status.or(is_late.then_some(Status::TimedOut))?;
+        (status.is_some() || is_late).then(|| self.settle(status))
+    }
+
+    /// Ends what is left of a child that has ended, or was still running at its deadline.
+    fn settle(&self, status: Option<Status>) -> Status {
+        if status.is_none() {
+            self.child.end();
+            self.child.wait(Some(KERNEL_TIMEOUT));
+        }
         self.child.kill();
-        Some(status)
+        status.unwrap_or(Status::TimedOut)
     }
 
     pub(in crate::launch) fn new_output(&self) -> HeadTail {
@@ -132,5 +108,5 @@ impl Drop for Running {
     }
 }
 
-/// There are no supervisors: a job ends with its last handle.
+/// There are no supervisors.
 pub fn wait_for_supervisors() {}
