@@ -11,7 +11,7 @@ use picoclaw_policy::config::{
 };
 use picoclaw_policy::{AgentId, CleanPath};
 use picoclaw_sandbox::isolate::MountTable;
-use picoclaw_sandbox::os_file::{AtFlags, CWD, statat};
+use picoclaw_sandbox::os_file::{AtFlags, CWD, identity as identity_of, statat};
 use std::path::{Path, PathBuf};
 
 /// The faults of the workspaces.
@@ -123,8 +123,7 @@ impl Landmarks {
 }
 
 fn identity(path: &Path) -> Option<(u64, u64)> {
-    let found = statat(CWD, path, AtFlags::empty()).ok()?;
-    Some((found.st_dev, found.st_ino))
+    statat(CWD, path, AtFlags::empty()).ok().map(|found| identity_of(&found))
 }
 
 /// The canonical path of the file's own name, not of its target.

@@ -15,7 +15,8 @@ impl Fence {
     pub const WHY_NOT: &str = if cfg!(windows) {
         "Windows has none, and commands have your rights"
     } else {
-        "macOS has none, and commands have your rights; those that leave their process group are not ended"
+        "macOS has none, and commands have your rights; what leaves its process group is not ended, nor is anything when \
+         picoclaw is killed"
     };
 
     /// Whether this system can hold a fence.
@@ -25,7 +26,7 @@ impl Fence {
 
     /// A fence that holds nothing.
     pub fn new(_writable: &[PathBuf], _protected: &[PathBuf]) -> Self {
-        tracing::warn!(target: "isolation", "Isolation is off, and there is no fence on {SYSTEM}: commands have your rights");
+        tracing::warn!(target: "isolation", "Isolation is off, and there is no fence: {}", Self::WHY_NOT);
         Self
     }
 

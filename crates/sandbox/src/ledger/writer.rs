@@ -13,7 +13,7 @@ use super::repair;
 use super::time::Timestamp;
 use crate::boot_id::boot_id;
 use crate::file_lock::FileLock;
-use crate::os_file::{AtFlags, CWD, FileExt, Stat, fstat, statat, truncate};
+use crate::os_file::{AtFlags, CWD, FileExt, fstat, identity, statat, truncate};
 use crate::redact::Redactor;
 use std::fs::File;
 use std::io::Write;
@@ -168,7 +168,7 @@ impl Writer {
         // By the full name: this also finds that the whole directory was moved or replaced.
         let named = statat(CWD, self.files.head_path(), AtFlags::SYMLINK_NOFOLLOW);
         match (named, fstat(&self.head_file)) {
-            (Ok(named), Ok(locked)) if is_same_file(&named, &locked) => Ok(lock),
+            (Ok(named), Ok(locked)) if identity(&named) == identity(&locked) => Ok(lock),
             _ => Err(LedgerError::Replaced { path: path.to_owned() }),
         }
     }
@@ -319,8 +319,4 @@ fn open_head(files: &Files) -> Result<File, LedgerError> {
         });
     }
     files.head(OpenMode::Create)?.ok_or_else(|| LedgerError::Replaced { path: files.path().to_owned() })
-}
-
-fn is_same_file(one: &Stat, other: &Stat) -> bool {
-    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }

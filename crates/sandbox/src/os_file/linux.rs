@@ -2,7 +2,7 @@
 
 pub use rustix::fs::{RawDir, RawDirEntry, ResolveFlags, copy_file_range, fsync, openat2};
 
-use super::unix::{AtFlags, BorrowedFd, CWD, Errno, Mode, OFlags, OwnedFd, Result, openat, read};
+use super::unix::{AtFlags, BorrowedFd, CWD, Errno, Mode, OFlags, OwnedFd, Result, Stat, openat, read};
 use rustix::fs::{PROC_SUPER_MAGIC, StatxAttributes, StatxFlags, fstatfs, statx};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::AsRawFd;
@@ -10,6 +10,11 @@ use std::os::unix::ffi::OsStringExt;
 
 /// Opens a name to look at it, whatever it is, and nothing more.
 pub const O_PATH: OFlags = OFlags::PATH;
+
+/// Device and inode: one object, whatever its name.
+pub fn identity(stat: &Stat) -> (u64, u64) {
+    (stat.st_dev, stat.st_ino)
+}
 
 /// Opens what a descriptor leads to once more, through procfs.
 pub(crate) fn open_by_proc(object: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd> {

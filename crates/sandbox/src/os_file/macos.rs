@@ -105,6 +105,11 @@ pub(crate) fn read_link(_link: BorrowedFd<'_>, dir: BorrowedFd<'_>, name: &OsStr
     Ok(OsString::from_vec(target.into_bytes()))
 }
 
+/// Device and inode: one object, whatever its name.
+pub fn identity(stat: &Stat) -> (u64, u64) {
+    (stat.st_dev as u64, stat.st_ino)
+}
+
 /// There is no procfs: callers open the name again, and compare.
 pub(crate) fn open_by_proc(_object: BorrowedFd<'_>, _flags: OFlags) -> Result<OwnedFd> {
     Err(Errno::NOENT)

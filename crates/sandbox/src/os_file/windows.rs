@@ -369,6 +369,11 @@ pub(crate) fn truncate(file: &File, length: u64) -> io::Result<()> {
 /// Opens a name to look at it, whatever it is, and nothing more.
 pub const O_PATH: OFlags = OFlags::PATH;
 
+/// Volume and file number: one object, whatever its name.
+pub fn identity(stat: &Stat) -> (u64, u64) {
+    (stat.st_dev, stat.st_ino)
+}
+
 /// There is no procfs: callers open the name again, and compare.
 pub(crate) fn open_by_proc(_object: BorrowedFd<'_>, _flags: OFlags) -> Result<OwnedFd> {
     Err(Errno::NOENT)
