@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every check: formatting, clippy, licences, whether the program compiles for Windows, all tests, the same as an ordinary
-# user when root runs this, and the integration tests once more against the release binary. Ends with a list of what was
+# Runs every check: formatting, clippy, licences, whether the program compiles for Windows and macOS, all tests, the same as
+# an ordinary user when root runs this, and the integration tests once more against the release binary. Ends with a list of what was
 # skipped; STRICT=1 makes that a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,8 +24,9 @@ cargo fmt --all --check
 cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 bash scripts/deny.sh
 
-begin "compiled for Windows"
+begin "compiled for Windows and macOS"
 PICOCLAW_SKIPS=$skips bash scripts/test-windows.sh --check
+PICOCLAW_SKIPS=$skips bash scripts/check-macos.sh
 
 # programs: the test programs and the binaries that they start, one a line: kind, name, path.
 programs() {

@@ -2,6 +2,7 @@
 //!
 //! Invariant: every error is returned before the child's program runs.
 
+use picoclaw_sys::SYSTEM;
 use std::io;
 use std::path::PathBuf;
 
@@ -70,7 +71,7 @@ pub enum PlanError {
     #[error("`isolation.expose_paths` is not supported on Windows: paths cannot be mapped there")]
     NotOnWindows,
     /// The system has no cage.
-    #[error("there is no cage on this system")]
+    #[error("subprocess isolation is not supported here: {SYSTEM} has no cage")]
     NoCage,
     /// An unknown toolchain.
     #[error("there is no toolchain `{name}`; `auto`, `none` and these are known: {known}")]
