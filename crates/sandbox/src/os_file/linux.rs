@@ -4,9 +4,7 @@ pub use rustix::fs::{RawDir, RawDirEntry, ResolveFlags, copy_file_range, fsync, 
 
 use super::unix::{AtFlags, BorrowedFd, CWD, Errno, Mode, OFlags, OwnedFd, Result, Stat, openat, read};
 use rustix::fs::{PROC_SUPER_MAGIC, StatxAttributes, StatxFlags, fstatfs, statx};
-use std::ffi::{OsStr, OsString};
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStringExt;
 
 /// Opens a name to look at it, whatever it is, and nothing more.
 pub const O_PATH: OFlags = OFlags::PATH;
@@ -53,10 +51,4 @@ pub(crate) fn is_on_procfs(object: BorrowedFd<'_>) -> Result<bool> {
 pub(crate) fn is_mount_root(object: BorrowedFd<'_>) -> bool {
     statx(object, c"", AtFlags::EMPTY_PATH, StatxFlags::empty())
         .is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
-}
-
-/// The target of a symbolic link, by a descriptor of the link itself.
-pub(crate) fn read_link(link: BorrowedFd<'_>, _dir: BorrowedFd<'_>, _name: &OsStr) -> Result<OsString> {
-    let target = rustix::fs::readlinkat(link, c"", Vec::new())?;
-    Ok(OsString::from_vec(target.into_bytes()))
 }

@@ -4,14 +4,12 @@
 //! name in an open directory, without following links.
 
 use super::unix::{
-    AsFd, AtFlags, BorrowedFd, CWD, Dir, Errno, FileType, Mode, OFlags, OwnedFd, Result, Stat, fstat, openat,
-    statat,
+    AsFd, AtFlags, BorrowedFd, CWD, Dir, Errno, Mode, OFlags, OwnedFd, Result, Stat, openat, statat,
 };
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::mem::MaybeUninit;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path};
 
 /// Opens a directory to look names up in it. It has to be readable.
@@ -77,17 +75,6 @@ fn open_parent<'p>(dir: BorrowedFd<'_>, path: &'p Path) -> Result<(OwnedFd, &'p 
     Ok((above, last))
 }
 
-/// What has a name in a directory, a link itself included, and a descriptor: of a directory its own, of everything else that of
-/// the directory that it lies in.
-pub(crate) fn open_entry(dir: BorrowedFd<'_>, name: &OsStr) -> Result<(Stat, OwnedFd)> {
-    let found = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    if FileType::from_raw_mode(found.st_mode) != FileType::Directory {
-        return Ok((found, dir.try_clone_to_owned().map_err(errno)?));
-    }
-    let handle = openat(dir, name, O_PATH | DIRECTORY, Mode::empty())?;
-    Ok((fstat(&handle)?, handle))
-}
-
 /// What a path beneath a directory leads to, without following a link.
 pub(crate) fn lstat_beneath(dir: BorrowedFd<'_>, path: &Path) -> Result<Stat> {
     let (above, last) = open_parent(dir, path)?;
@@ -97,12 +84,6 @@ pub(crate) fn lstat_beneath(dir: BorrowedFd<'_>, path: &Path) -> Result<Stat> {
 /// What a path leads to.
 pub(crate) fn stat_path(path: &Path) -> Result<Stat> {
     statat(CWD, path, AtFlags::empty())
-}
-
-/// The target of a symbolic link. One that has taken its place meanwhile is read, and resolved like any other.
-pub(crate) fn read_link(_link: BorrowedFd<'_>, dir: BorrowedFd<'_>, name: &OsStr) -> Result<OsString> {
-    let target = rustix::fs::readlinkat(dir, name, Vec::new())?;
-    Ok(OsString::from_vec(target.into_bytes()))
 }
 
 /// Device and inode: one object, whatever its name.

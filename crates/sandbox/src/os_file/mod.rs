@@ -4,6 +4,7 @@
 //! they have the same names and work on handles, as far as they are used here; what Windows has not, such
 //! as modes and owners, does nothing there.
 
+mod entry;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "macos")]
@@ -26,12 +27,13 @@ pub(crate) enum Sharing {
     Exclusive,
 }
 
+pub(crate) use entry::{DirEntryHandle, Lookup, open_entry, read_entry_link};
 #[cfg(target_os = "linux")]
 pub use linux::*;
 #[cfg(target_os = "macos")]
 pub use macos::*;
 #[cfg(not(target_os = "macos"))]
-pub(crate) use path_handle::{lstat_beneath, open_entry, stat_path};
+pub(crate) use path_handle::{lstat_beneath, stat_path};
 #[cfg(unix)]
 pub use unix::*;
 #[cfg(windows)]

@@ -11,10 +11,10 @@ pub use std::os::unix::fs::FileExt;
 
 use super::Sharing;
 use rustix::buffer::spare_capacity;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File, Permissions, TryLockError};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
@@ -62,6 +62,18 @@ pub(crate) fn is_open_to_others(path: &Path) -> bool {
 /// Takes the rights to a file from all but its owner.
 pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     std::fs::set_permissions(path, Permissions::from_mode(0o600))
+}
+
+/// The target of a symbolic link, by a descriptor of the link itself.
+pub(crate) fn read_link(link: BorrowedFd<'_>) -> Result<OsString> {
+    let target = rustix::fs::readlinkat(link, c"", Vec::new())?;
+    Ok(OsString::from_vec(target.into_bytes()))
+}
+
+/// The target of a symbolic link, by its name in a directory.
+pub(crate) fn read_link_at(dir: BorrowedFd<'_>, name: &OsStr) -> Result<OsString> {
+    let target = rustix::fs::readlinkat(dir, name, Vec::new())?;
+    Ok(OsString::from_vec(target.into_bytes()))
 }
 
 /// A name as the system has it.

@@ -415,7 +415,12 @@ pub(crate) fn is_mount_root(_object: BorrowedFd<'_>) -> bool {
 }
 
 /// No reparse point is followed: where one leads is not always a path.
-pub(crate) fn read_link(_link: BorrowedFd<'_>, _dir: BorrowedFd<'_>, _name: &OsStr) -> Result<OsString> {
+pub(crate) fn read_link(_link: BorrowedFd<'_>) -> Result<OsString> {
+    Err(Errno::NOSYS)
+}
+
+/// As [`read_link`].
+pub(crate) fn read_link_at(_dir: BorrowedFd<'_>, _name: &OsStr) -> Result<OsString> {
     Err(Errno::NOSYS)
 }
 

@@ -5,7 +5,7 @@
 use super::error::RootError;
 use super::metadata::FileMeta;
 use super::reopen;
-use crate::os_file::{AsFd, CWD, Mode, O_PATH, OFlags, OwnedFd, fstat, openat};
+use crate::os_file::{AsFd, CWD, Lookup, Mode, O_PATH, OFlags, OwnedFd, fstat, openat};
 use picoclaw_policy::CleanPath;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,15 +50,22 @@ pub enum DisabledKernelFeatures {
     Proc,
     /// Neither.
     Openat2AndProc,
+    /// Neither, and no `O_PATH`: macOS.
+    PathDescriptors,
 }
 
 impl DisabledKernelFeatures {
     pub(super) fn openat2(self) -> bool {
-        matches!(self, Self::Openat2 | Self::Openat2AndProc)
+        matches!(self, Self::Openat2 | Self::Openat2AndProc | Self::PathDescriptors)
     }
 
     pub(super) fn proc(self) -> bool {
-        matches!(self, Self::Proc | Self::Openat2AndProc)
+        matches!(self, Self::Proc | Self::Openat2AndProc | Self::PathDescriptors)
+    }
+
+    pub(super) fn lookup(self) -> Lookup {
+        let is_missing = cfg!(target_os = "macos") || self == Self::PathDescriptors;
+        if is_missing { Lookup::ByName } else { Lookup::ByDescriptor }
     }
 }
 

@@ -2,14 +2,17 @@
 //!
 //! The directories on the way stay open on a stack, so `..` in a link target goes back the way that
 //! was taken, whatever is renamed meanwhile. A link is read through a descriptor for the link itself.
-//! `O_PATH` opens neither block nor reach a device.
+//! `O_PATH` opens neither block nor reach a device. Without `O_PATH` only directories are opened, and
+//! everything else is looked at by its name in an open directory.
 //!
 //! Invariant: in a workspace the bottom of the stack is the workspace, and is never popped.
 
 use super::metadata::FileMeta;
 use super::protected_inodes::{ProtectedInodes, Protection};
 use super::root_dir::{Base, LinkPosition, Root, Scope};
-use crate::os_file::{AsFd, Errno, OwnedFd, is_on_procfs, open_entry, os_str, read_link};
+use crate::os_file::{
+    AsFd, DirEntryHandle, Errno, OwnedFd, is_on_procfs, open_entry, os_str, read_entry_link,
+};
 use picoclaw_policy::{Access, FileKind, Link, LinkOwner};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -168,8 +171,9 @@ impl Walk<'_> {
     }
 
     fn step_into(&mut self, name: OsString) -> Option<WalkEnd> {
-        let (meta, handle): (FileMeta, OwnedFd) = match open_entry(self.top().handle.as_fd(), &name) {
-            Ok((found, handle)) => (found.into(), handle),
+        let opened = open_entry(self.top().handle.as_fd(), &name, self.base.disabled.lookup());
+        let (meta, handle): (FileMeta, OwnedFd) = match opened {
+            Ok(DirEntryHandle { stat, handle }) => (stat.into(), handle),
             Err(Errno::NOENT) => return Some(self.absent(name)),
             Err(errno) => return Some(self.blocked(name, errno)),
         };
@@ -217,7 +221,8 @@ impl Walk<'_> {
         if self.links.len() == MAX_LINKS {
             return Some(self.blocked(name, Errno::LOOP));
         }
-        let target = match read_link(handle.as_fd(), self.top().handle.as_fd(), &name) {
+        let (dir, lookup) = (self.top().handle.as_fd(), self.base.disabled.lookup());
+        let target = match read_entry_link(handle, dir, &name, lookup) {
             Ok(target) => target,
             Err(errno) => return Some(self.blocked(name, errno)),
         };
