@@ -62,7 +62,7 @@ proptest! {
         build(&fixture, &lines);
         let protected = fixture.protected();
         for name in [fixture.workspace(), fixture.alias()] {
-            let roots = [DisabledKernelFeatures::None, DisabledKernelFeatures::Openat2, DisabledKernelFeatures::Openat2AndProc]
+            let roots = [DisabledKernelFeatures::None, DisabledKernelFeatures::Openat2, DisabledKernelFeatures::Openat2AndProc, DisabledKernelFeatures::PathDescriptors]
                 .map(|disabled| Root::open_without(&name, disabled).unwrap());
             agree_with_each_other(&roots, &paths, &protected)?;
         }
@@ -73,16 +73,17 @@ proptest! {
 }
 
 fn agree_with_each_other(
-    roots: &[Root; 3],
+    roots: &[Root; 4],
     paths: &[String],
     protected: &ProtectedInodes,
 ) -> Result<(), TestCaseError> {
     for path in paths {
         for access in [Access::Read, Access::List, Access::Write] {
-            let [fast, walking, poor] =
+            let [fast, walking, poor, by_name] =
                 roots.each_ref().map(|root| root.locate(Path::new(path), access, protected).unwrap());
             prop_assert_eq!(told(&fast), told(&walking), "`{}` {:?}", path, access);
             prop_assert_eq!(told(&fast), told(&poor), "`{}` {:?}", path, access);
+            prop_assert_eq!(told(&fast), told(&by_name), "`{}` {:?}", path, access);
             if fast.landing() == PathLocation::Workspace && fast.kind() != FileKind::Missing {
                 prop_assert_eq!(fast.resolved().canonicalize().unwrap(), fast.resolved(), "`{}`", path);
                 prop_assert!(

@@ -14,11 +14,12 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// Every kernel that the table runs on.
-pub(super) const KERNELS: [DisabledKernelFeatures; 4] = [
+pub(super) const KERNELS: [DisabledKernelFeatures; 5] = [
     DisabledKernelFeatures::None,
     DisabledKernelFeatures::Openat2,
     DisabledKernelFeatures::Proc,
     DisabledKernelFeatures::Openat2AndProc,
+    DisabledKernelFeatures::PathDescriptors,
 ];
 
 /// The whole of a small file.

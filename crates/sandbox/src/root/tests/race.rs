@@ -89,6 +89,7 @@ fn no_read_escapes_while_links_and_directories_flip() {
             DisabledKernelFeatures::None,
             DisabledKernelFeatures::Openat2,
             DisabledKernelFeatures::Openat2AndProc,
+            DisabledKernelFeatures::PathDescriptors,
         ] {
             let root = Root::open_without(&fixture.workspace(), disabled).unwrap();
             for round in 0..rounds(2_000, 34_000) {
@@ -120,8 +121,13 @@ fn no_write_escapes_and_none_is_torn_while_links_and_directories_flip() {
     let (written, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
     while_flipping(&fixture, || {
         std::thread::scope(|scope| {
-            for (number, disabled) in
-                [DisabledKernelFeatures::None, DisabledKernelFeatures::Openat2].into_iter().enumerate()
+            for (number, disabled) in [
+                DisabledKernelFeatures::None,
+                DisabledKernelFeatures::Openat2,
+                DisabledKernelFeatures::PathDescriptors,
+            ]
+            .into_iter()
+            .enumerate()
             {
                 let (fixture, protected, context, written, refused) =
                     (&fixture, &protected, &context, &written, &refused);
