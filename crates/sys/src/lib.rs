@@ -2,6 +2,9 @@
 //!
 //! It carries out what a `ChildSpec` of the platform describes and reports which step failed. It decides nothing.
 
+#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
+compile_error!("picoclaw has no build for this system: it runs on Linux, Windows and macOS");
+
 #[cfg(target_os = "linux")]
 pub mod linux;
 #[cfg(target_os = "macos")]
