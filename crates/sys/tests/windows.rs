@@ -33,6 +33,13 @@ fn the_part_of_the_child() {
             names.sort();
             println!("<{}>", names.join("|"));
         }
+        ("compute", _) => {
+            let until = std::time::Instant::now() + Duration::from_secs(10);
+            while std::time::Instant::now() < until {
+                std::hint::spin_loop();
+            }
+            println!("<finished>");
+        }
         ("wait", _) => std::thread::sleep(Duration::from_secs(600)),
         // A child of its own, which would outlive it.
         ("tree", _) => {
@@ -189,12 +196,23 @@ fn a_job_refuses_a_process_too_many() {
 }
 
 #[test]
+fn a_job_ends_a_process_that_has_had_its_processor_time() {
+    let limits = JobLimits { processor_time: Some(Duration::from_secs(1)), ..JobLimits::default() };
+    let (child, reader) = start("compute", limits, None);
+    let code = child.unwrap().wait(PATIENCE).unwrap().unwrap();
+    if said(reader).contains("finished") {
+        return skip!("this system does not enforce the processor time of a job");
+    }
+    assert_ne!(code, 0);
+}
+
+#[test]
 fn every_limit_of_a_job_can_be_set() {
     let none = JobLimits::default();
     for (why, limits) in [
         ("processes", JobLimits { processes: Some(64), ..none }),
         ("memory", JobLimits { memory: Some(1 << 30), ..none }),
-        ("processor time", JobLimits { cpu_rate: Some(5000), ..none }),
+        ("processor time", JobLimits { processor_time: Some(Duration::from_secs(60)), ..none }),
         ("the desktop", JobLimits { no_desktop: true, ..none }),
     ] {
         match Job::new(&limits) {

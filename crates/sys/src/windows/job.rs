@@ -4,18 +4,17 @@ use super::{check, own};
 use std::io;
 use std::os::windows::io::{AsRawHandle as _, BorrowedHandle, OwnedHandle};
 use std::ptr;
+use std::time::Duration;
 use windows_sys::Win32::System::JobObjects::{
-    AssignProcessToJobObject, CreateJobObjectW, IsProcessInJob, JOB_OBJECT_CPU_RATE_CONTROL_ENABLE,
-    JOB_OBJECT_CPU_RATE_CONTROL_HARD_CAP, JOB_OBJECT_LIMIT_ACTIVE_PROCESS,
+    AssignProcessToJobObject, CreateJobObjectW, IsProcessInJob, JOB_OBJECT_LIMIT_ACTIVE_PROCESS,
     JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION, JOB_OBJECT_LIMIT_JOB_MEMORY,
-    JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE, JOB_OBJECT_UILIMIT_DESKTOP, JOB_OBJECT_UILIMIT_DISPLAYSETTINGS,
-    JOB_OBJECT_UILIMIT_EXITWINDOWS, JOB_OBJECT_UILIMIT_GLOBALATOMS, JOB_OBJECT_UILIMIT_HANDLES,
-    JOB_OBJECT_UILIMIT_READCLIPBOARD, JOB_OBJECT_UILIMIT_SYSTEMPARAMETERS, JOB_OBJECT_UILIMIT_WRITECLIPBOARD,
-    JOBOBJECT_BASIC_ACCOUNTING_INFORMATION, JOBOBJECT_BASIC_UI_RESTRICTIONS,
-    JOBOBJECT_CPU_RATE_CONTROL_INFORMATION, JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JOBOBJECTINFOCLASS,
-    JobObjectBasicAccountingInformation, JobObjectBasicUIRestrictions, JobObjectCpuRateControlInformation,
-    JobObjectExtendedLimitInformation, QueryInformationJobObject, SetInformationJobObject,
-    TerminateJobObject,
+    JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE, JOB_OBJECT_LIMIT_PROCESS_TIME, JOB_OBJECT_UILIMIT_DESKTOP,
+    JOB_OBJECT_UILIMIT_DISPLAYSETTINGS, JOB_OBJECT_UILIMIT_EXITWINDOWS, JOB_OBJECT_UILIMIT_GLOBALATOMS,
+    JOB_OBJECT_UILIMIT_HANDLES, JOB_OBJECT_UILIMIT_READCLIPBOARD, JOB_OBJECT_UILIMIT_SYSTEMPARAMETERS,
+    JOB_OBJECT_UILIMIT_WRITECLIPBOARD, JOBOBJECT_BASIC_ACCOUNTING_INFORMATION,
+    JOBOBJECT_BASIC_UI_RESTRICTIONS, JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JOBOBJECTINFOCLASS,
+    JobObjectBasicAccountingInformation, JobObjectBasicUIRestrictions, JobObjectExtendedLimitInformation,
+    QueryInformationJobObject, SetInformationJobObject, TerminateJobObject,
 };
 
 /// Windows, clipboard, settings and session of the desktop: a command needs none of them.
@@ -28,6 +27,9 @@ const UI_RESTRICTIONS: u32 = JOB_OBJECT_UILIMIT_DESKTOP
     | JOB_OBJECT_UILIMIT_SYSTEMPARAMETERS
     | JOB_OBJECT_UILIMIT_WRITECLIPBOARD;
 
+/// The unit of times in Windows.
+const TICK: Duration = Duration::from_nanos(100);
+
 /// The limits of a process tree. `None` is no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JobLimits {
@@ -35,8 +37,8 @@ pub struct JobLimits {
     pub processes: Option<u32>,
     /// Committed memory of all of them, in bytes.
     pub memory: Option<usize>,
-    /// Share of all processors, in hundredths of a percent.
-    pub cpu_rate: Option<u32>,
+    /// Processor time of each, in user mode. A process that has had it is ended.
+    pub processor_time: Option<Duration>,
     /// Whether access to the desktop is restricted.
     pub no_desktop: bool,
 }
@@ -61,15 +63,12 @@ impl Job {
             extended.BasicLimitInformation.LimitFlags |= JOB_OBJECT_LIMIT_JOB_MEMORY;
             extended.JobMemoryLimit = memory;
         }
-        job.set(JobObjectExtendedLimitInformation, &extended)?;
-        if let Some(rate) = limits.cpu_rate {
-            let mut control = JOBOBJECT_CPU_RATE_CONTROL_INFORMATION {
-                ControlFlags: JOB_OBJECT_CPU_RATE_CONTROL_ENABLE | JOB_OBJECT_CPU_RATE_CONTROL_HARD_CAP,
-                ..Default::default()
-            };
-            control.Anonymous.CpuRate = rate;
-            job.set(JobObjectCpuRateControlInformation, &control)?;
+        if let Some(time) = limits.processor_time {
+            extended.BasicLimitInformation.LimitFlags |= JOB_OBJECT_LIMIT_PROCESS_TIME;
+            extended.BasicLimitInformation.PerProcessUserTimeLimit =
+                i64::try_from(time.as_nanos() / TICK.as_nanos()).unwrap_or(i64::MAX);
         }
+        job.set(JobObjectExtendedLimitInformation, &extended)?;
         if limits.no_desktop {
             let ui = JOBOBJECT_BASIC_UI_RESTRICTIONS { UIRestrictionsClass: UI_RESTRICTIONS };
             job.set(JobObjectBasicUIRestrictions, &ui)?;

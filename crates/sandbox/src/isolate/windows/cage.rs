@@ -11,6 +11,7 @@ use crate::launch::{ChildSetup, WorkDir};
 use picoclaw_policy::config::{IsolationConfig, Limits};
 use picoclaw_sys::windows::JobLimits;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A confinement by token and job. Of its plan the limits count.
 #[derive(Debug)]
@@ -66,7 +67,7 @@ fn job_limits(limits: Limits) -> JobLimits {
     JobLimits {
         processes: (limits.processes > 0).then_some(processes),
         memory: (memory > 0).then_some(memory),
-        cpu_rate: None,
+        processor_time: (limits.cpu_seconds > 0).then(|| Duration::from_secs(limits.cpu_seconds)),
         no_desktop: true,
     }
 }
@@ -93,7 +94,7 @@ impl Backend {
                 "processes are visible; those of higher integrity cannot be opened for writing",
             ),
             syscalls: none("Windows has no filter for system calls; privileges are deleted from the token"),
-            limits: partial("a job limits memory and processes; files and processor time are not limited"),
+            limits: partial("a job limits memory, processes and processor time; files are not limited"),
         }
     }
 }
