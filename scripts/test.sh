@@ -66,7 +66,7 @@ print(*("--test " + target["name"] for target in targets if target["kind"] == ["
 if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
   begin "all tests, as $(id -un)"
   printf 'script\tthe run as another user\tneeds root and setpriv\n' >> "$skips"
-  PICOCLAW_SKIPS=$skips PICOCLAW_PASS=own cargo test --workspace --locked
+  PICOCLAW_SKIPS=$skips PICOCLAW_PASS=own cargo test --workspace --locked -- --test-threads "$threads"
 else
   begin "all tests but those of the whole program, as root"
   # shellcheck disable=SC2046

@@ -10,7 +10,7 @@ use std::thread;
 pub fn on_signals(handle: impl Fn(SignalEvent) -> SignalAction + Send + 'static) -> io::Result<()> {
     let mut signals = SignalPipe::new(&[Signal::HUP, Signal::INT, Signal::TERM])?;
     let listen = move || {
-        while let Some(signal) = signals.next() {
+        while let Some(signal) = signals.wait() {
             let event = match signal {
                 Signal::INT => SignalEvent::Interrupt,
                 Signal::HUP => SignalEvent::HangUp,

@@ -36,7 +36,7 @@ impl SignalPipe {
     }
 
     /// Waits for the next signal; `None` when none can come any more.
-    pub fn next(&mut self) -> Option<Signal> {
+    pub fn wait(&mut self) -> Option<Signal> {
         let mut number = [0];
         self.0.read_exact(&mut number).ok()?;
         Signal::from_named_raw(number[0].into())
