@@ -8,7 +8,7 @@ mod cage_support;
 use cage_support::{Instance, instance};
 use picoclaw_policy::config::{ExposeMode, Network};
 use picoclaw_sandbox::isolate::Confinement;
-use picoclaw_sandbox::launch::{run_to_end, start};
+use picoclaw_sandbox::launch::{Running, run_to_end, start};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -19,13 +19,25 @@ const NETWORKS: [Network; 2] = [Network::None, Network::Host];
 /// A shell line that says how a connection to a path went.
 fn connect(path: &str) -> String {
     format!(
-        "python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('{path}')\" 2>/dev/null && echo reached || echo no"
+        "python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('{path}')\" && echo reached || echo no"
     )
 }
 
 fn said(place: &Instance, cage: &Confinement, line: &str) -> String {
     let finished = run_to_end(place.spec(line, cage.clone())).expect("it runs");
+    eprintln!("{line}: {}", finished.stderr.to_text());
     finished.stdout.to_text().trim().to_owned()
+}
+
+/// Starts a server that makes the file `up` when it listens.
+fn serve(place: &Instance, cage: &Confinement, line: &str) -> Running {
+    let server = start(place.spec(line, cage.clone())).expect("it starts");
+    let began = Instant::now();
+    while !place.workspace.join("up").exists() {
+        assert!(began.elapsed() < Duration::from_secs(15), "the server did not start");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server
 }
 
 /// An instance with this network; its cages are made from it as it is then.
@@ -112,17 +124,33 @@ open('up', 'w'); time.sleep(15)\"";
     for network in NETWORKS {
         let place = with_network(network);
         let cage = place.cage();
-        let server = start(place.spec(SERVE, cage.clone())).expect("it starts");
-        let began = Instant::now();
-        while !place.workspace.join("up").exists() {
-            assert!(began.elapsed() < Duration::from_secs(15), "the server did not start");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let server = serve(&place, &cage, SERVE);
         for path in ["own", "$HOME/own"] {
             assert_eq!(said(&place, &cage, &connect(path)), "reached", "{network:?}: {path}");
         }
         drop(server);
     }
+}
+
+#[test]
+fn a_socket_of_the_cage_may_have_the_inode_of_one_that_is_gone() {
+    const SERVE: &str = "python3 -c \"import socket, time
+servers = [socket.socket(socket.AF_UNIX) for number in range(20)]
+for number, server in enumerate(servers):
+    server.bind('own%d' % number); server.listen()
+open('up', 'w'); time.sleep(15)\"";
+    let place = with_network(Network::Host);
+    // While a child runs, the sockets of the host are not listed anew.
+    let child = start(place.spec("sleep 15", place.cage())).expect("it starts");
+    let path = place.workspace.join("socket");
+    let listener = bind(&path);
+    let cage = place.cage();
+    drop(listener);
+    std::fs::remove_file(&path).expect("it was there");
+    let server = serve(&place, &cage, SERVE);
+    let line = "for name in own*; do python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('$name')\" || echo $name; done";
+    assert_eq!(said(&place, &cage, line), "", "these are masked");
+    drop((server, child));
 }
 
 #[test]

@@ -117,14 +117,15 @@ impl Cage {
     /// the host's. In a shared network they may be those of another command of this cage, which its
     /// commands may use: there only what was bound while no child ran is surely the host's.
     fn masked_plan(&self) -> Result<Cow<'_, Plan>, IsolateError> {
+        let bound = HostSockets::read()?;
         let masks = match &self.sockets {
-            None => HostSockets::read()?.masks(&self.plan.mounts)?,
+            None => bound.masks(&bound, &self.plan.mounts)?,
             Some(known) => {
                 let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
                 if !has_children() {
-                    *known = HostSockets::read()?;
+                    known.clone_from(&bound);
                 }
-                known.masks(&self.plan.mounts)?
+                known.masks(&bound, &self.plan.mounts)?
             }
         };
         if masks.is_empty() {

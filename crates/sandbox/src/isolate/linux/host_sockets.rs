@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 const MAX_ENTRIES: usize = 250_000;
 
 /// The sockets that were bound when this was made.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct HostSockets(HashSet<BoundSocket>);
 
 impl HostSockets {
@@ -31,10 +31,11 @@ impl HostSockets {
         bound_sockets().map(Self).map_err(kernel_error("list the UNIX sockets of this host"))
     }
 
-    /// The rules that mask these sockets in `mounts`, wherever they lie now.
+    /// The rules that mask these sockets in `mounts`, wherever they lie now. Those that are not among `bound`, the sockets
+    /// that are bound now, are masked by their name alone: their inode may be another socket's.
     ///
     /// A socket that the operator exposes by its own path stays, if it is exposed read-write.
-    pub(super) fn masks(&self, mounts: &[MountRule]) -> Result<Vec<MountRule>, IsolateError> {
+    pub(super) fn masks(&self, bound: &Self, mounts: &[MountRule]) -> Result<Vec<MountRule>, IsolateError> {
         let table = if self.0.is_empty() { None } else { Some(MountTable::read()) };
         let mut masks = Vec::new();
         for rule in mounts {
@@ -46,7 +47,7 @@ impl HostSockets {
                 continue;
             }
             let Some(table) = &table else { continue };
-            let found = self.beneath(source, *reason, table)?;
+            let found = self.beneath(source, *reason, table, bound)?;
             let seen = |path: &PathBuf| {
                 let seen = target.join(path.strip_prefix(source).unwrap_or(path));
                 // Another rule may show something else there, or this very socket.
@@ -62,7 +63,13 @@ impl HostSockets {
     }
 
     /// Where these sockets are beneath `tree`.
-    fn beneath(&self, tree: &Path, reason: MountReason, table: &MountTable) -> Result<Found, IsolateError> {
+    fn beneath(
+        &self,
+        tree: &Path,
+        reason: MountReason,
+        table: &MountTable,
+        bound: &Self,
+    ) -> Result<Found, IsolateError> {
         let places = table.places(tree);
         let is_near = |socket: &&BoundSocket| {
             let device = socket.id.map(|(device, _)| device);
@@ -71,7 +78,7 @@ impl HostSockets {
         let mut found = Found::default();
         let mut lost = HashSet::new();
         for socket in self.0.iter().filter(is_near) {
-            let (paths, is_complete) = paths_by_name(socket);
+            let (paths, is_complete) = paths_by_name(socket, bound.0.contains(socket));
             let inside = |path: &PathBuf| in_places(&places, &table.place(path));
             found.sockets.extend(paths.iter().filter_map(inside));
             if !is_complete {
@@ -107,22 +114,25 @@ fn innermost<'m>(mounts: &'m [MountRule], path: &Path) -> Option<&'m MountRule> 
 }
 
 /// Where a socket is, looked for by the name it was bound by and in that directory, and whether it
-/// has no other path.
-fn paths_by_name(socket: &BoundSocket) -> (Vec<PathBuf>, bool) {
+/// has no other path. One that is not bound any more has none but its name.
+fn paths_by_name(socket: &BoundSocket, is_bound: bool) -> (Vec<PathBuf>, bool) {
     let (Some(parent), Some(name)) = (socket.name.parent(), socket.name.file_name()) else {
-        return (Vec::new(), false);
+        return (Vec::new(), !is_bound);
     };
     let Some(parent) = parent.canonicalize().ok().filter(|_| socket.name.is_absolute()) else {
-        return (Vec::new(), false);
+        return (Vec::new(), !is_bound);
     };
     let path = parent.join(name);
     let mut paths = Vec::new();
     if let Some(stat) = socket_stat(&path) {
         paths.push(path);
         // A name that is now another socket's belongs to a restarted server.
-        if is_of(socket, &stat) {
+        if is_bound && is_of(socket, &stat) {
             return (paths, stat.st_nlink == 1);
         }
+    }
+    if !is_bound {
+        return (paths, true);
     }
     let inodes: HashSet<u32> = socket.id.map(|(_, inode)| inode).into_iter().collect();
     let renamed = entries(&parent).unwrap_or_default().into_iter();
