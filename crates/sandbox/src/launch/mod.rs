@@ -19,6 +19,7 @@ mod macos;
 mod output_limit;
 mod principal;
 mod publish;
+mod run;
 mod shell;
 mod spec;
 mod status;
@@ -51,12 +52,13 @@ pub(crate) use linux::{
 pub use output_limit::{HeadTail, OutputLimit, TruncatedOutput};
 pub use platform::{
     ChildSetup, ClosedNetwork, Running, find_program, harden_self, raise_fd_limit, resident_bytes,
-    run_to_end, run_with_output, start, wait_for_supervisors,
+    run_with_output, start, wait_for_supervisors,
 };
 pub(crate) use platform::{NetCounters, SHELL_NAMES, is_program, shells};
 pub use principal::Principal;
 pub(crate) use publish::ListeningPort;
 pub use publish::{PublishError, PublishedPort};
+pub use run::run_to_end;
 pub(crate) use shell::Shell;
 pub use spec::{Deadline, LaunchSpec, WorkDir};
 pub use status::{Finished, Limit, Status};

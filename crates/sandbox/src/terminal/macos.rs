@@ -11,12 +11,7 @@ pub fn on_signals(handle: impl Fn(SignalEvent) -> SignalAction + Send + 'static)
     let mut signals = SignalPipe::new(&[Signal::HUP, Signal::INT, Signal::TERM])?;
     let listen = move || {
         while let Some(signal) = signals.wait() {
-            let event = match signal {
-                Signal::INT => SignalEvent::Interrupt,
-                Signal::HUP => SignalEvent::HangUp,
-                _ => SignalEvent::Terminate,
-            };
-            if handle(event) == SignalAction::Die {
+            if handle(signal.into()) == SignalAction::Die {
                 die_by(signal);
             }
         }

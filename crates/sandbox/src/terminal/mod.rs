@@ -20,6 +20,9 @@ pub use threads::{Signals, listen, relay};
 #[cfg(windows)]
 pub use windows::{console, on_signals, suspend_program};
 
+#[cfg(unix)]
+use rustix::process::Signal;
+
 /// A signal to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignalEvent {
@@ -29,6 +32,17 @@ pub enum SignalEvent {
     HangUp,
     /// SIGTERM: the program is to end.
     Terminate,
+}
+
+#[cfg(unix)]
+impl From<Signal> for SignalEvent {
+    fn from(signal: Signal) -> Self {
+        match signal {
+            Signal::INT => Self::Interrupt,
+            Signal::HUP => Self::HangUp,
+            _ => Self::Terminate,
+        }
+    }
 }
 
 /// What the program does about it.

@@ -34,7 +34,7 @@ pub use own_streams::RelayedStreams;
 pub(crate) use own_streams::{RelayedPipe, RelayedTerminal};
 pub(crate) use reap::has_children;
 pub use reap::wait_for_supervisors;
-pub use run::{run_to_end, run_with_output};
+pub use run::run_with_output;
 pub(super) use running::KILL_TIMEOUT;
 pub use running::Running;
 pub(crate) use running::{KERNEL_TIMEOUT, TERMINATE_TIMEOUT};

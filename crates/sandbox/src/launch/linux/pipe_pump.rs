@@ -1,17 +1,11 @@
 //! A poll loop over the pipes of a child, so that no pipe blocks another (W43).
 
 use crate::launch::linux::running::Running;
+use crate::launch::run::OutputStream;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
-
-/// Where output came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::launch) enum OutputStream {
-    Stdout,
-    Stderr,
-}
 
 /// The size of the read buffer until a read fills it.
 const SMALL_BUFFER: usize = 4 << 10;

@@ -1,10 +1,11 @@
-//! Runs a child to its end, within its deadline and output limit.
+//! Serves the pipes of a child until its end.
 
 use crate::launch::cancel::CancelToken;
 use crate::launch::error::LaunchError;
-use crate::launch::linux::pipe_pump::{OutputStream, PipePump};
+use crate::launch::linux::pipe_pump::PipePump;
 use crate::launch::linux::running::{KERNEL_TIMEOUT, KILL_TIMEOUT, Running, TERMINATE_TIMEOUT};
 use crate::launch::linux::start::StartingChild;
+use crate::launch::run::OutputStream;
 use crate::launch::spec::LaunchSpec;
 use crate::launch::status::{Finished, Status};
 use std::time::{Duration, Instant};
@@ -12,47 +13,18 @@ use std::time::{Duration, Instant};
 /// How long output is read after the tree has ended; an unrelated process may hold the pipe.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Starts a child, feeds its input, collects its output and ends it at its deadline. Returns at most three seconds after
-/// the deadline, whatever the child does with its pipes.
-pub fn run_to_end(spec: LaunchSpec) -> Result<Finished, LaunchError> {
-    run_with_output(spec, &CancelToken::new(), &|_| {})
-}
-
-/// The same; kills the tree when `cancel` is cancelled, and passes output to `on_output` as it comes.
+/// Runs a child as [`run_to_end`](crate::launch::run_to_end) does; kills the tree when `cancel` is cancelled, and passes output to `on_output` as it comes.
 pub fn run_with_output(
     spec: LaunchSpec,
     cancel: &CancelToken,
     on_output: &dyn Fn(&[u8]),
 ) -> Result<Finished, LaunchError> {
     let mut starting = StartingChild::new(spec)?;
-    let finished = starting.running.finish_inner(cancel, on_output);
+    let finished = starting.running.collect(cancel, on_output);
     starting.check().map(|()| finished)
 }
 
 impl Running {
-    /// Waits for the child's end as [`run_to_end`] does.
-    pub fn finish(self) -> Finished {
-        self.finish_with_output(&CancelToken::new(), &|_| {})
-    }
-
-    /// Waits for the child's end as [`run_with_output`] does.
-    pub fn finish_with_output(mut self, cancel: &CancelToken, on_output: &dyn Fn(&[u8])) -> Finished {
-        self.finish_inner(cancel, on_output)
-    }
-
-    fn finish_inner(&mut self, cancel: &CancelToken, on_output: &dyn Fn(&[u8])) -> Finished {
-        let (mut stdout, mut stderr) = (self.new_output(), self.new_output());
-        let status = self.poll_until_exit(cancel, &mut |stream, bytes| {
-            on_output(bytes);
-            match stream {
-                OutputStream::Stdout => stdout.push(bytes),
-                OutputStream::Stderr => stderr.push(bytes),
-            }
-        });
-        let (stdout, stderr, limit) = (stdout.take(), stderr.take(), self.reached_limit(status));
-        Finished { status, stdout, stderr, limit, duration: self.started.elapsed() }
-    }
-
     /// Serves the pipes that were not taken until the tree has ended.
     pub(in crate::launch) fn poll_until_exit(
         &mut self,

@@ -10,7 +10,7 @@ mod start;
 
 pub(crate) use super::threads::NetCounters;
 pub(super) use super::threads::{BackgroundChild, KERNEL_TIMEOUT, KILL_TIMEOUT};
-pub use super::threads::{ClosedNetwork, Running, run_to_end, run_with_output, wait_for_supervisors};
+pub use super::threads::{ClosedNetwork, Running, run_with_output, wait_for_supervisors};
 pub use super::unix::find_program;
 pub(crate) use super::unix::{SHELL_NAMES, is_program, shells};
 pub(super) use cancel_event::CancelEvent;

@@ -10,6 +10,6 @@ pub(super) use background_child::BackgroundChild;
 pub(super) use child_streams::open as open_streams;
 pub use no_network::ClosedNetwork;
 pub(crate) use no_network::NetCounters;
-pub use run::{run_to_end, run_with_output};
+pub use run::run_with_output;
 pub(super) use running::{KERNEL_TIMEOUT, KILL_TIMEOUT};
 pub use running::{Running, wait_for_supervisors};

@@ -1,9 +1,10 @@
-//! Runs a child to its end, within its deadline and output limit.
+//! Serves the pipes of a child until its end.
 
 use super::running::Running;
 use crate::launch::cancel::CancelToken;
 use crate::launch::error::LaunchError;
 use crate::launch::platform::start;
+use crate::launch::run::OutputStream;
 use crate::launch::spec::LaunchSpec;
 use crate::launch::status::{Finished, Status};
 use crate::os_file::OwnedFd;
@@ -23,13 +24,6 @@ const BUFFER: usize = 64 << 10;
 /// Events that wait to be handled; a thread with one more waits.
 const MAX_EVENTS: usize = 16;
 
-/// Where output came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::launch) enum OutputStream {
-    Stdout,
-    Stderr,
-}
-
 /// What the threads of a child report.
 enum Event {
     Output(OutputStream, Vec<u8>),
@@ -39,13 +33,7 @@ enum Event {
     Woken,
 }
 
-/// Starts a child, feeds its input, collects its output and ends it at its deadline. Returns at most three seconds after
-/// the deadline, whatever the child does with its pipes.
-pub fn run_to_end(spec: LaunchSpec) -> Result<Finished, LaunchError> {
-    run_with_output(spec, &CancelToken::new(), &|_| {})
-}
-
-/// The same; kills the tree when `cancel` is cancelled, and passes output to `on_output` as it comes.
+/// Runs a child as [`run_to_end`](crate::launch::run_to_end) does; kills the tree when `cancel` is cancelled, and passes output to `on_output` as it comes.
 pub fn run_with_output(
     spec: LaunchSpec,
     cancel: &CancelToken,
@@ -55,25 +43,6 @@ pub fn run_with_output(
 }
 
 impl Running {
-    /// Waits for the child's end as [`run_to_end`] does.
-    pub fn finish(self) -> Finished {
-        self.finish_with_output(&CancelToken::new(), &|_| {})
-    }
-
-    /// Waits for the child's end as [`run_with_output`] does.
-    pub fn finish_with_output(mut self, cancel: &CancelToken, on_output: &dyn Fn(&[u8])) -> Finished {
-        let (mut stdout, mut stderr) = (self.new_output(), self.new_output());
-        let status = self.poll_until_exit(cancel, &mut |stream, bytes| {
-            on_output(bytes);
-            match stream {
-                OutputStream::Stdout => stdout.push(bytes),
-                OutputStream::Stderr => stderr.push(bytes),
-            }
-        });
-        let (stdout, stderr, limit) = (stdout.take(), stderr.take(), self.reached_limit(status));
-        Finished { status, stdout, stderr, limit, duration: self.started.elapsed() }
-    }
-
     /// Serves the pipes that were not taken until the tree has ended.
     pub(in crate::launch) fn poll_until_exit(
         &mut self,

@@ -9,7 +9,7 @@ mod start;
 
 pub(crate) use super::threads::NetCounters;
 pub(super) use super::threads::{BackgroundChild, KERNEL_TIMEOUT, KILL_TIMEOUT};
-pub use super::threads::{ClosedNetwork, Running, run_to_end, run_with_output, wait_for_supervisors};
+pub use super::threads::{ClosedNetwork, Running, run_with_output, wait_for_supervisors};
 pub(super) use child::Child;
 pub use child_setup::ChildSetup;
 pub use find_program::find_program;

@@ -15,12 +15,7 @@ pub fn on_signals(handle: impl Fn(SignalEvent) -> SignalAction + Send + 'static)
         loop {
             let _interrupted = poll(&mut [PollFd::new(&signals, PollFlags::IN)], None);
             while let Some(signal) = signals.next() {
-                let event = match signal {
-                    Signal::INT => SignalEvent::Interrupt,
-                    Signal::HUP => SignalEvent::HangUp,
-                    _ => SignalEvent::Terminate,
-                };
-                if handle(event) == SignalAction::Die {
+                if handle(signal.into()) == SignalAction::Die {
                     die_by(signal);
                 }
             }
