@@ -42,6 +42,6 @@ pub(crate) async fn log_stderr(stderr: PipeReader, kind: &'static str, name: Str
     let mut lines = LineReader::new(stderr, MAX_LOGGED_LINE);
     while let Some(Line::Whole(line) | Line::TooLong { head: line }) = lines.next().await {
         let text = String::from_utf8_lossy(&line);
-        tracing::warn!(target: "guest", kind, name = %name, said = %printable(text.trim_end()), "stderr");
+        tracing::warn!(target: "helper", kind, name = %name, said = %printable(text.trim_end()), "stderr");
     }
 }

@@ -416,7 +416,7 @@ fn log(tool: &str, subject: &Subject, intent: &Intent, verdict: &Verdict) {
         Verdict::Ask(question) => ("ask", &question.refusal.rule),
         Verdict::Deny(refusal) => ("deny", &refusal.rule),
     };
-    tracing::debug!(target: "desk", tool, agent = %subject.agent, intent = %intent, verdict = word, rule = %rule, "Decided");
+    tracing::debug!(target: "policy", tool, agent = %subject.agent, intent = %intent, verdict = word, rule = %rule, "Decided");
 }
 
 fn unrecorded(why: &dyn std::error::Error) -> Refusal {
