@@ -4,6 +4,7 @@
 //! become read-only mounts; everywhere, those that are new or changed at the child's end are
 //! reported.
 
+mod git_config;
 mod git_index;
 #[cfg_attr(not(target_os = "linux"), path = "no_lock_watch.rs")]
 mod lock_watch;

@@ -2,7 +2,8 @@
 //!
 //! The tree is a child's own, so the search is bounded, follows no link out of it and runs no git.
 
-use super::git_index::{read_file, tracked};
+use super::git_config::{GitConfig, common_dir, git_file};
+use super::git_index::tracked;
 use crate::isolate::HostEntryKind;
 use crate::os_file::{
     AsFd, AtFlags, CWD, Dir, FileType, Mode, O_PATH, OFlags, OwnedFd, ResolveFlags, Stat, lstat_beneath,
@@ -10,7 +11,7 @@ use crate::os_file::{
 };
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{ProtectRules, is_tool_directory};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -26,10 +27,7 @@ const MAX_DEPTH: usize = 10;
 /// The most mounts that protect files; the rest is only reported.
 const MAX_MOUNTS: usize = 128;
 
-/// The largest git configuration that is read.
-const MAX_CONFIG_BYTES: u64 = 1 << 20;
-
-/// Directories within a git directory that hold no other git directory.
+/// Directories within a submodule's git directory that hold no other git directory.
 const GIT_INTERNAL: &[&str] = &["hooks", "info", "logs", "objects", "refs", "lfs", "rr-cache"];
 
 /// What is on the list in one tree. Paths are relative to its root.
@@ -70,6 +68,7 @@ struct Visit {
     repository: Option<usize>,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum VisitKind {
     /// A directory of the project.
     Project,
@@ -84,6 +83,8 @@ struct Search<'s> {
     handle: OwnedFd,
     rules: &'s ProtectRules,
     queue: VecDeque<Visit>,
+    /// What was ever in the queue: links and settings may lead to one directory twice.
+    seen: HashSet<(PathBuf, VisitKind)>,
     names_left: usize,
     scan: Scan,
 }
@@ -98,6 +99,7 @@ impl Scan {
             handle,
             rules,
             queue: VecDeque::new(),
+            seen: HashSet::new(),
             names_left: MAX_NAMES,
             scan: Self { is_complete: true, ..Self::default() },
         };
@@ -158,6 +160,9 @@ impl Scan {
 
 impl Search<'_> {
     fn enqueue(&mut self, path: PathBuf, kind: VisitKind, repository: Option<usize>) {
+        if !self.seen.insert((path.clone(), kind)) {
+            return;
+        }
         if path.components().count() <= MAX_DEPTH {
             self.queue.push_back(Visit { path, kind, repository });
         } else {
@@ -176,27 +181,38 @@ impl Search<'_> {
             }
             VisitKind::GitModules => {
                 self.git_paths(&path, None);
+                // A new `config` is reported: no other directory passes for a git directory unseen.
+                let is_module = is_git_directory(&names) && names.iter().any(|(name, _)| name == "config");
                 for (name, kind) in names {
-                    let is_internal = GIT_INTERNAL.iter().any(|known| name == *known);
+                    let is_internal = is_module && GIT_INTERNAL.iter().any(|known| name == *known);
                     if kind == FileType::Directory && !is_internal {
                         self.enqueue(path.join(name), VisitKind::GitModules, None);
                     }
                 }
             }
-            VisitKind::Project if is_git_directory(&names) => self.git_directory(&path, None),
-            VisitKind::Project => self.project(&path, names, repository),
+            VisitKind::Project => {
+                // A project may have these names too, so it is searched as one all the same.
+                if is_git_directory(&names) {
+                    self.git_directory(&path, None);
+                }
+                self.project(&path, names, repository);
+            }
         }
     }
 
     fn project(&mut self, path: &Path, names: Vec<(OsString, FileType)>, above: Option<usize>) {
-        let dot_git = names.iter().find(|(name, _)| is_dot_git(name));
-        let own = dot_git.and_then(|(name, kind)| self.repository(path, &path.join(name), *kind));
-        let repository = own.or(above);
+        let mut repository = above;
+        let mut dot_gits: Vec<_> = names.iter().filter(|(name, _)| is_dot_git(name)).collect();
+        // Of several names, git takes `.git` itself.
+        dot_gits.sort_by_key(|(name, _)| name == ".git");
+        for (name, kind) in dot_gits {
+            repository = self.repository(path, &path.join(name), *kind).or(repository);
+        }
         for (name, kind) in names.into_iter().filter(|(name, _)| !is_dot_git(name)) {
             let below = path.join(&name);
             if self.rules.is_listed(&below) {
                 self.entry(below, kind, repository, repository);
-            } else if kind == FileType::Directory && !is_tool_directory(&name) {
+            } else if kind == FileType::Directory && !is_tool_directory(&name) && !holds_objects(&below) {
                 self.enqueue(below, VisitKind::Project, repository);
             }
         }
@@ -204,28 +220,31 @@ impl Search<'_> {
 
     /// The repository whose work tree is at `work_tree`, by its `.git`.
     fn repository(&mut self, work_tree: &Path, dot_git: &Path, kind: FileType) -> Option<usize> {
+        let protects_git = self.protects_git();
+        match kind {
+            FileType::RegularFile if protects_git => self.entry(dot_git.to_owned(), kind, None, None),
+            FileType::Directory => {}
+            _ if protects_git => self.record(dot_git.to_owned()),
+            _ => {}
+        }
         let git_dir = match kind {
-            FileType::Directory => self.root.join(dot_git),
-            FileType::RegularFile => {
-                if self.protects_git() {
-                    self.entry(dot_git.to_owned(), kind, None, None);
-                }
-                let text = read_file(&self.root.join(dot_git), MAX_CONFIG_BYTES)?;
-                let to = text.trim_ascii().strip_prefix(b"gitdir:")?.trim_ascii();
-                self.root.join(work_tree).join(os_str(to))
-            }
-            _ => {
-                if self.protects_git() {
-                    self.record(dot_git.to_owned());
-                }
-                return None;
-            }
+            FileType::Directory | FileType::Symlink => self.root.join(dot_git),
+            FileType::RegularFile => git_file(&self.root.join(dot_git))?,
+            _ => return None,
         };
-        let hash_bytes = GitConfig::read(&git_dir.join("config")).hash_bytes;
-        self.scan.repositories.push(Repository { work_tree: work_tree.to_owned(), git_dir, hash_bytes });
+        let hash_bytes = GitConfig::read(&git_dir).hash_bytes();
+        let work_tree = work_tree.to_owned();
+        self.scan.repositories.push(Repository { work_tree, git_dir: git_dir.clone(), hash_bytes });
         let number = Some(self.scan.repositories.len() - 1);
         if kind == FileType::Directory {
             self.git_directory(dot_git, number);
+        } else if protects_git {
+            self.configured(&git_dir, number);
+            for directory in [common_dir(&git_dir), Some(git_dir)].into_iter().flatten() {
+                if let Some((path, FileType::Directory)) = self.resolve(&directory) {
+                    self.git_directory(&path, number);
+                }
+            }
         }
         number
     }
@@ -256,15 +275,34 @@ impl Search<'_> {
                 self.entry(below, kind, repository, None);
             }
         }
-        let config = GitConfig::read(&self.root.join(path).join("config"));
-        let work_tree = repository.map_or(path, |number| &self.scan.repositories[number].work_tree);
-        let hooks = config.hooks.iter().map(|hooks| work_tree.join(hooks));
-        let includes = config.includes.iter().map(|include| path.join(include));
-        for target in hooks.chain(includes).collect::<Vec<_>>() {
-            if let Some((path, kind)) = self.resolve(&target) {
+        self.configured(&self.root.join(path), repository);
+    }
+
+    /// What the configuration of a git directory leads to.
+    fn configured(&mut self, git_dir: &Path, repository: Option<usize>) {
+        let config = GitConfig::read(git_dir);
+        for include in &config.includes {
+            if let Some((path, kind @ FileType::RegularFile)) = self.resolve(include) {
                 self.entry(path, kind, repository, repository);
             }
         }
+        // Git takes it from the directory in which it runs hooks.
+        let work_tree = repository.map(|number| self.root.join(&self.scan.repositories[number].work_tree));
+        let work_trees = config.work_trees.iter().map(|path| git_dir.join(path)).chain(work_tree);
+        for from in work_trees.chain([git_dir.to_owned()]) {
+            for hooks in &config.hooks {
+                if let Some((path, kind @ FileType::Directory)) = self.resolve(&from.join(hooks))
+                    && !self.holds(&path, git_dir)
+                {
+                    self.entry(path, kind, repository, repository);
+                }
+            }
+        }
+    }
+
+    /// Whether the git directory lies in the directory at `path`, which then cannot be read-only.
+    fn holds(&self, path: &Path, git_dir: &Path) -> bool {
+        self.resolve(git_dir).is_some_and(|(git_dir, _)| git_dir.starts_with(path))
     }
 
     /// An entry of the list; `tracked_by` is the repository whose index is asked about it.
@@ -374,55 +412,21 @@ impl Fingerprint {
     }
 }
 
-/// What of a git configuration leads elsewhere.
-#[derive(Debug, PartialEq, Eq)]
-struct GitConfig {
-    hooks: Option<PathBuf>,
-    includes: Vec<PathBuf>,
-    hash_bytes: usize,
-}
-
-impl GitConfig {
-    fn read(path: &Path) -> Self {
-        let text = read_file(path, MAX_CONFIG_BYTES).unwrap_or_default();
-        Self::parse(&String::from_utf8_lossy(&text))
-    }
-
-    fn parse(text: &str) -> Self {
-        let mut config = Self { hooks: None, includes: Vec::new(), hash_bytes: 20 };
-        let mut section = String::new();
-        for line in text.lines().map(str::trim) {
-            let line = match line.strip_prefix('[').and_then(|line| line.split_once(']')) {
-                Some((name, rest)) => {
-                    section = name.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
-                    rest.trim()
-                }
-                None => line,
-            };
-            let Some((key, value)) = line.split_once('=') else { continue };
-            let value = value.trim().trim_matches('"');
-            match (section.as_str(), key.trim().to_ascii_lowercase().as_str()) {
-                ("core", "hookspath") => config.hooks = Some(value.into()),
-                ("include" | "includeif", "path") => config.includes.push(value.into()),
-                ("extensions", "objectformat") if value == "sha256" => config.hash_bytes = 32,
-                _ => {}
-            }
-        }
-        config
-    }
-}
-
 fn is_dot_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }
 
-/// Whether these are the names in a git directory, as git itself decides it.
+/// Whether these can be the names in a git directory, as git itself decides it.
 fn is_git_directory(names: &[(OsString, FileType)]) -> bool {
-    let has = |wanted: &str, directory: bool| {
-        let is = |kind: &FileType| !directory || *kind == FileType::Directory;
-        names.iter().any(|(name, kind)| name == wanted && is(kind))
-    };
-    has("HEAD", false) && has("objects", true) && has("refs", true)
+    let has = |wanted: &str| names.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+}
+
+/// Whether only git's objects are in a directory with this path. There can be 256 of them.
+fn holds_objects(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let is_beneath = path.parent().is_some_and(|parent| parent.ends_with("objects"));
+    is_beneath && name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// What is mounted over an entry; a link holds no mount.
@@ -433,3 +437,6 @@ fn entry_kind(kind: FileType) -> Option<HostEntryKind> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;
