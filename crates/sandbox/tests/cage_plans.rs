@@ -103,7 +103,7 @@ fn compare(
         private: &["/run/user/1000".into()],
     };
     let plan = plan(&request, &host()).expect(name);
-    let arguments = bwrap_arguments(&plan, &[]);
+    let arguments = bwrap_arguments(&plan, &[], &BTreeMap::new());
     let mut text = plan.lines().join("\n");
     text.push_str("\n\nbwrap");
     for argument in &arguments {

@@ -3,9 +3,12 @@
 use super::{Bwrap, Faults, Landlock, Level, Native, Project, is_here, is_root, outside};
 use crate::mcp::wire::{Wire, text};
 use crate::test_instance::{Ran, TestInstance, ran};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// System directories themselves.
 const SYSTEM: &[&str] = &[
@@ -422,5 +425,39 @@ for name in ('own.sock', os.environ['HOME'] + '/own.sock', '/tmp/own.sock'):
         let Some(project) = Project::new(level) else { continue };
         let told = project.python(&[], script, &[]);
         assert_eq!((told.code, told.stdout.as_str()), (0, "heard\nheard\nheard\n"), "{level:?}: {told:?}");
+    }
+}
+
+/// Bubblewrap follows links: with a path in place of a descriptor it showed what the link leads to, within forty starts.
+#[test]
+fn a_link_that_takes_the_place_of_a_mounted_directory_leads_nowhere() {
+    let mut faults = Faults::default();
+    for level in [Native, Bwrap] {
+        let Some(project) = Project::new(level) else { continue };
+        let (dir, outside_dir) = (project.dir(), project.instance.dir().join("outside"));
+        for name in [dir.join("sub"), outside_dir.clone()] {
+            std::fs::create_dir(&name).unwrap();
+            // On the list, so the directories above it are mounted over themselves.
+            std::fs::write(name.join(".bashrc"), "").unwrap();
+        }
+        std::fs::write(outside_dir.join("secret"), "SECRET").unwrap();
+        symlink(&outside_dir, dir.join("link")).unwrap();
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    renameat_with(CWD, dir.join("sub"), CWD, dir.join("link"), RenameFlags::EXCHANGE)
+                        .unwrap();
+                    std::thread::sleep(Duration::from_millis(3));
+                }
+            });
+            for _ in 0..100 {
+                let told =
+                    project.sh(&[], "cat sub/secret link/secret; echo >> sub/written; echo >> link/written");
+                faults.check(!told.stdout.contains("SECRET"), format!("{level:?}: {told:?}"));
+            }
+            is_done.store(true, Ordering::Relaxed);
+        });
+        faults.check(!outside_dir.join("written").exists(), format!("{level:?}: it was written outside"));
     }
 }

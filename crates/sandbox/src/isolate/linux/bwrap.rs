@@ -3,10 +3,11 @@
 //! Invariant: only a `bwrap` that root alone can have installed is used.
 
 use crate::isolate::host_files::HostEntryKind;
-use crate::isolate::mount_rules::MountRule;
+use crate::isolate::mount_rules::{MountReason, MountRule};
 use crate::isolate::plan::Plan;
 use picoclaw_policy::config::{ExposeMode, Network};
 use rustix::fs::{AtFlags, CWD, FileType};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -53,8 +54,35 @@ fn is_owned_by_root(path: &Path, kind: FileType) -> bool {
     stat.st_uid == 0 && stat.st_mode & 0o022 == 0 && FileType::from_raw_mode(stat.st_mode) == kind
 }
 
+/// The targets that are bound by descriptors, with their numbers.
+type OpenSources<'p> = BTreeMap<&'p Path, i32>;
+
+/// The rules whose source lies in a tree that commands may write, as target and source. A command could put a link in the
+/// place of such a source, which bubblewrap would follow, so it is bound by a descriptor.
+pub(super) fn sources_in_writable_trees(plan: &Plan) -> impl Iterator<Item = (&Path, &Path)> {
+    let is_above = |rule: &MountRule, path: &Path| match rule {
+        MountRule::Bind { source, mode: ExposeMode::ReadWrite, .. } => {
+            path != source && path.starts_with(source)
+        }
+        _ => false,
+    };
+    plan.mounts.iter().filter_map(move |rule| match rule {
+        MountRule::Bind { source, target, reason, .. }
+            if *reason == MountReason::Protected
+                || plan.mounts.iter().any(|above| is_above(above, source)) =>
+        {
+            Some((target.as_path(), source.as_path()))
+        }
+        _ => None,
+    })
+}
+
 /// The arguments for this plan on a kernel whose `/proc` has these entries to cover; the command follows them.
-pub fn bwrap_arguments(plan: &Plan, masked: &[(&Path, HostEntryKind)]) -> Vec<OsString> {
+pub fn bwrap_arguments(
+    plan: &Plan,
+    masked: &[(&Path, HostEntryKind)],
+    open: &OpenSources<'_>,
+) -> Vec<OsString> {
     let mut arguments = Arguments(Vec::new());
     arguments.words(&[
         "--unshare-user",
@@ -81,7 +109,7 @@ pub fn bwrap_arguments(plan: &Plan, masked: &[(&Path, HostEntryKind)]) -> Vec<Os
         arguments.hide(path, *kind);
     }
     for rule in &plan.mounts {
-        arguments.rule(rule, plan.tmpfs_bytes());
+        arguments.rule(rule, plan.tmpfs_bytes(), open);
     }
     for (path, kind) in masked {
         if *kind == HostEntryKind::Directory {
@@ -113,7 +141,7 @@ impl Arguments {
         self
     }
 
-    fn rule(&mut self, rule: &MountRule, tmpfs_bytes: u64) {
+    fn rule(&mut self, rule: &MountRule, tmpfs_bytes: u64, open: &OpenSources<'_>) {
         match rule {
             MountRule::Tmpfs { target, mode } => {
                 self.words(&[
@@ -127,7 +155,11 @@ impl Arguments {
             }
             MountRule::Bind { source, target, mode, .. } => {
                 let bind = if *mode == ExposeMode::ReadOnly { "--ro-bind" } else { "--bind" };
-                self.words(&[bind]).path(source).path(target);
+                match open.get(target.as_path()) {
+                    Some(number) => self.words(&[&format!("{bind}-fd"), &number.to_string()]),
+                    None => self.words(&[bind]).path(source),
+                };
+                self.path(target);
             }
             MountRule::Symlink { target, to } => {
                 self.words(&["--symlink"]).path(to).path(target);

@@ -11,7 +11,7 @@ use crate::isolate::linux::host_sockets::HostSockets;
 use crate::isolate::linux::kernel_error;
 use crate::isolate::linux::landlock_rules::{HANDLED, granted_rights, open_for_rule};
 use crate::isolate::linux::proc_masks::masked_entries;
-use crate::isolate::linux::rootfs::{DEVICES, c_string};
+use crate::isolate::linux::rootfs::{DEVICES, c_string, open_source};
 use crate::isolate::linux::seccomp_filter::{self, NO_CORE_HANDLER};
 use crate::isolate::linux::seccomp_rules::Sockets;
 use crate::isolate::linux::{bwrap, bwrap_landlock, native};
@@ -26,6 +26,7 @@ use picoclaw_sys::linux::{SeccompFilter, Step, SupervisionMode};
 use rustix::fs::MemfdFlags;
 use rustix::process::Resource;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -81,8 +82,16 @@ impl Cage {
             Backend::Bwrap(program) => {
                 let plan = self.masked_plan()?.with_protected(protected);
                 let plan = Plan { work_dir: work_dir.path.clone(), ..plan };
-                let mut arguments = bwrap::bwrap_arguments(&plan, &masked_entries());
-                let setup = self.bwrap(work_dir)?;
+                let mut setup = self.bwrap(work_dir)?;
+                let mut open = BTreeMap::new();
+                for (target, source) in bwrap::sources_in_writable_trees(&plan) {
+                    let file = above_bwrap_fds(&open_source(source)?)?;
+                    open.insert(target, file.as_raw_fd());
+                    // Bubblewrap inherits it by the same number.
+                    setup.command.push(Step::DupFd(file.as_raw_fd(), file.as_raw_fd()));
+                    setup.held.push(file);
+                }
+                let mut arguments = bwrap::bwrap_arguments(&plan, &masked_entries(), &open);
                 if let (Some(_), Some(abi)) = (&setup.ruleset, self.landlock) {
                     arguments.extend(bwrap_landlock::arguments(&plan, abi));
                 }
@@ -173,11 +182,10 @@ impl Cage {
     /// second stage reports success.
     fn bwrap(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
         let failed = |errno: rustix::io::Errno| kernel_error("hand the filter to bubblewrap")(errno.into());
-        // Numbered above all targets, so that setting one does not close the source of another.
-        let above =
-            |file: OwnedFd| rustix::io::fcntl_dupfd_cloexec(&file, bwrap::FILTER_FD + 1).map_err(failed);
-        let memfd =
-            |name: &str| rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC).map_err(failed).and_then(above);
+        let memfd = |name: &str| {
+            let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC).map_err(failed)?;
+            above_bwrap_fds(&file)
+        };
         let filter = memfd("filter")?;
         rustix::io::write(&filter, &self.filter.bytes()).map_err(failed)?;
         rustix::fs::seek(&filter, rustix::fs::SeekFrom::Start(0)).map_err(failed)?;
@@ -187,7 +195,7 @@ impl Cage {
         let ruleset = match bwrap_landlock::program()? {
             Some(program) => {
                 let ruleset = self.ruleset(landlock::SCOPE_ABSTRACT_SOCKETS)?;
-                let program = above(program)?;
+                let program = above_bwrap_fds(&program)?;
                 // First, since the ruleset's own number may be one of the targets.
                 command.extend(
                     ruleset.as_ref().map(|set| Step::DupFd(set.number(), bwrap_landlock::RULESET_FD)),
@@ -253,4 +261,10 @@ impl Cage {
         let set = steps.into_iter().filter(|(_, value)| *value > 0);
         set.map(|(resource, value)| Step::Rlimit(resource, value)).chain([NO_CORE_HANDLER]).collect()
     }
+}
+
+/// A copy that is numbered above the descriptors that are set for bubblewrap, so that setting one does not close it.
+fn above_bwrap_fds(file: &OwnedFd) -> Result<OwnedFd, IsolateError> {
+    rustix::io::fcntl_dupfd_cloexec(file, bwrap::FILTER_FD + 1)
+        .map_err(|errno| kernel_error("hand a descriptor to bubblewrap")(errno.into()))
 }

@@ -47,7 +47,7 @@ pub(super) fn try_backend(backend: Backend, path: &OsStr) -> Result<(), Unusable
     let program = find_program(OsStr::new("true"), path, Path::new("/")).map_err(|error| unusable(&error))?;
     let cage = Cage::new(minimal_plan(), backend).map_err(|error| unusable(&error))?;
     let work_dir = WorkDir::open(Path::new("/usr")).map_err(|errno| unusable(&io::Error::from(errno)))?;
-    let setup = cage.setup(work_dir, Vec::new()).map_err(|error| unusable(&error))?;
+    let setup = cage.setup(work_dir, protected_programs()).map_err(|error| unusable(&error))?;
     let spec = LaunchSpec {
         argv: vec!["true".into()],
         program,
@@ -96,6 +96,15 @@ fn tells_a_lasting_reason(told: &str) -> bool {
     // Its own words for user namespaces that are disabled or too many, and for an option of a newer version.
     let own = ["No permissions to create new namespace", "exceeded (ENOSPC)", "Unknown option"];
     own.iter().any(|words| told.contains(words)) || LASTING.iter().any(|errno| told.contains(&text(errno)))
+}
+
+/// A mount as those over protected files, for which bubblewrap needs an option that it has not had for long.
+fn protected_programs() -> Vec<MountRule> {
+    let path = PathBuf::from("/usr/bin");
+    let is_shown = LiveHost.find(&path).is_some_and(|found| found.resolved == path);
+    let (source, target) = (path.clone(), path);
+    let (mode, kind, reason) = (ExposeMode::ReadOnly, HostEntryKind::Directory, MountReason::Protected);
+    if is_shown { vec![MountRule::Bind { source, target, mode, kind, reason }] } else { Vec::new() }
 }
 
 /// The system's programs, and no limits.

@@ -15,8 +15,10 @@ use picoclaw_sys::linux::mount::{
 };
 use picoclaw_sys::linux::{BindMount, OverlayMount, Step};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::io::Errno;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -315,10 +317,17 @@ fn small_public_file(path: &Path) -> Option<Vec<u8>> {
 /// The device and inode of a source, which the child compares when it mounts it. Links were resolved
 /// when the plan was made, so a link that is found now was put there since.
 fn dev_ino(path: &Path) -> Result<DevIno, IsolateError> {
-    let stat = open_path_without_links(&c_string(path)?)
-        .and_then(|source| fstat(&source))
-        .map_err(|errno| IsolateError::Source { path: path.to_owned(), source: errno.into() })?;
+    let stat = fstat(&open_source(path)?).map_err(source_error(path))?;
     Ok(DevIno { device: stat.st_dev, inode: stat.st_ino })
+}
+
+/// Opens what a rule shows, to bind it and nothing else. Its path has no links.
+pub(super) fn open_source(path: &Path) -> Result<OwnedFd, IsolateError> {
+    open_path_without_links(&c_string(path)?).map_err(source_error(path))
+}
+
+fn source_error(path: &Path) -> impl Fn(Errno) -> IsolateError {
+    move |errno| IsolateError::Source { path: path.to_owned(), source: errno.into() }
 }
 
 /// A target relative to the new root.

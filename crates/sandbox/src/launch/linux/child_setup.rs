@@ -38,8 +38,7 @@ pub struct ChildSetup {
     pub(crate) ruleset: Option<Ruleset>,
     /// The ruleset of the supervisor's own domain, which steps name.
     pub(crate) scope: Option<Ruleset>,
-    /// Other descriptors that steps name.
-    #[expect(dead_code, reason = "keeps the descriptors open until the child has started")]
+    /// Other descriptors that steps name, open until the child has started.
     pub(crate) held: Vec<OwnedFd>,
     /// A file to which a builder writes once the confinement is complete; while it is empty, an exit is the builder's.
     pub(crate) ready_file: Option<OwnedFd>,
