@@ -10,6 +10,7 @@ pub(super) const NEWEST: u32 = 466;
 
 /// Newer than some of the libraries' tables; new calls have one number on every architecture.
 const SYS_FCHMODAT2: i64 = 452;
+const SYS_MEMFD_SECRET: i64 = 447;
 
 /// The C libraries give it different types.
 const RLIMIT_CORE: u32 = 4;
@@ -189,6 +190,10 @@ const REFUSED: &[(&str, &[Call])] = &[
     (
         "`io_uring` opens files and sockets without a system call that a filter sees.",
         calls![SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register],
+    ),
+    (
+        "Secret memory is counted nowhere once it is unmapped, so no limit on memory would hold.",
+        &[("memfd_secret", SYS_MEMFD_SECRET)],
     ),
     (
         "Parts of the kernel with a history of vulnerabilities, which ordinary programs do not need.",
