@@ -396,8 +396,9 @@ fn every_place_that_can_hold_a_secret_is_known_to_redaction() {
         "model_list": [{"model_name": "m", "model": "x", "api_keys": ["sk-key-1", "abc", "ollama"], "proxy": "http://u:proxy-pass@p:1",
                         "custom_headers": {"Authorization": "Bearer head-token", "Accept": "application/json"}}],
         "tools": {"mcp": {"servers": {
-            "a": {"command": "x", "env": {"API_KEY": "env-key", "FLAG": "true", "ODD": "a1b2c3d4e5"}, "args": ["postgres://u:db-pass@h/d"]},
-            "b": {"url": "https://h", "headers": {"X-Api-Key": "hk-1"}}}},
+            "a": {"command": "x", "env": {"API_KEY": "env-key", "FLAG": "true", "ODD": "a1b2c3d4e5"}, "args": ["postgres://u:db-pass@h/d", "--token=arg-token-1", "--api-key", "next-arg-1", "--token-file", "/run/key1"]},
+            "b": {"url": "https://h", "headers": {"X-Api-Key": "hk-1"}},
+            "c": {"url": "https://h/x?page=page-two-2&token=query-token-1"}}},
             "web": {"brave": {"api_keys": ["brave-1"]}}},
         "hooks": {"processes": {"h": {"command": ["x"], "env": {"PASSWORD": "hook-pass"}}}},
         "voice": {"elevenlabs_api_key": "voice-key"},
@@ -416,6 +417,9 @@ fn every_place_that_can_hold_a_secret_is_known_to_redaction() {
         "env-key",
         "a1b2c3d4e5",
         "db-pass",
+        "arg-token-1",
+        "next-arg-1",
+        "query-token-1",
         "hk-1",
         "brave-1",
         "hook-pass",
@@ -428,7 +432,9 @@ fn every_place_that_can_hold_a_secret_is_known_to_redaction() {
     for secret in hidden {
         assert!(known.iter().any(|value| value == secret), "`{secret}` in {known:?}");
     }
-    for plain in ["abc", "ollama", "true", "application/json", "12345678", "https://h"] {
+    for plain in
+        ["abc", "ollama", "true", "application/json", "12345678", "https://h", "page-two-2", "/run/key1"]
+    {
         assert!(!known.iter().any(|value| value == plain), "`{plain}` would make answers unreadable");
     }
     assert!(known.windows(2).all(|pair| pair[0].len() >= pair[1].len()), "longest first (W84)");

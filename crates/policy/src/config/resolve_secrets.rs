@@ -58,7 +58,7 @@ impl SecretResolver<'_, '_> {
         match shape {
             Shape::Section(keys) | Shape::TextOr(keys) => self.resolve_section(node, keys, path),
             Shape::Secret => self.resolve_secret(node, path),
-            Shape::Address | Shape::Text => self.collect_from_address(node),
+            Shape::Address | Shape::Text => self.collect_from_text(node),
             Shape::Environment => {
                 for entry in node.entries() {
                     self.collect_from_variable(&entry.name, &entry.node);
@@ -67,6 +67,13 @@ impl SecretResolver<'_, '_> {
             Shape::Any => self.collect_by_name(name, node),
             Shape::List(inner) => {
                 let Value::List(items) = &mut node.value else { return };
+                for pair in items.windows(2) {
+                    if let [Some(option), Some(value)] = [pair[0].text(), pair[1].text()]
+                        && option.starts_with('-')
+                    {
+                        self.collect_option(option, value);
+                    }
+                }
                 for (index, item) in items.iter_mut().enumerate() {
                     let length = path.len();
                     path.push_str(&format!("[{index}]"));
@@ -128,12 +135,23 @@ impl SecretResolver<'_, '_> {
                 self.collect_secret(credential.trim());
             }
         }
-        self.collect_from_address(node);
+        self.collect_from_text(node);
     }
 
-    fn collect_from_address(&mut self, node: &Node) {
-        if let Some(password) = node.text().and_then(password_in) {
+    /// The password of an address, and values of parameters and options that are named like secrets.
+    fn collect_from_text(&mut self, node: &Node) {
+        let Some(text) = node.text() else { return };
+        if let Some(password) = password_in(text) {
             self.collect_secret(password);
+        }
+        for (name, value) in text.split(['?', '&', '#', ' ']).filter_map(|part| part.split_once('=')) {
+            self.collect_option(name, value);
+        }
+    }
+
+    fn collect_option(&mut self, name: &str, value: &str) {
+        if names_a_secret(name) && looks_secret(value) {
+            self.collect_secret(value);
         }
     }
 
