@@ -2,11 +2,9 @@
 
 use super::{HostAgentError, HostAgents, LentAgents};
 use crate::confine::{operator_home, runtime_dir};
-use crate::isolate::UserEnvironment;
+use crate::isolate::{HostEntryKind, UserEnvironment};
 use crate::launch::environment::{self, Variables};
 use picoclaw_policy::config::{Expose, ExposeMode};
-use rustix::fs::{CWD, Mode, mkdirat};
-use rustix::io::Errno;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -68,11 +66,10 @@ impl LentAgents {
             return Err(HostAgentError::NoGpgAgent { tried });
         };
         self.expose(socket, runtime.join("S.gpg-agent"), ExposeMode::ReadWrite);
-        let lent_home = user.path().join("home/.gnupg");
-        match mkdirat(CWD, &lent_home, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(errno) => return Err(HostAgentError::GpgHome { path: lent_home, source: errno.into() }),
-        }
+        let lent_home = Path::new(".gnupg");
+        let lent_home = user.mount_point(lent_home, HostEntryKind::Directory).map_err(|errno| {
+            HostAgentError::GpgHome { path: user.path().join("home").join(lent_home), source: errno.into() }
+        })?;
         for name in GPG_FILES {
             if gpg_home.join(name).is_file() {
                 self.expose(gpg_home.join(name), lent_home.join(name), ExposeMode::ReadOnly);

@@ -192,6 +192,14 @@ fn a_gpg_agent_signs_and_its_keys_stay_outside() {
     );
     assert_ne!(write.code, 0, "{write:?}");
     assert!(home.run("gpg --list-keys").contains("a@example.org"), "the keyring is as it was");
+    // A link in the place of the cage's home is not followed on the host.
+    let outside = project.file("outside/kept", "");
+    let outside = outside.parent().unwrap();
+    let line = format!("cd ~/.. && mv home moved && ln -s {} home", outside.display());
+    assert_eq!(caged(&project, &[], &[], &line).code, 0);
+    assert_ne!(caged(&project, &variables, &["--gpg"], "true").code, 0);
+    assert!(!outside.join(".gnupg").exists(), "nothing is made behind the link");
+    assert_eq!(caged(&project, &[], &[], "cd ~/.. && rm home && mv moved home").code, 0);
     let without = caged(&project, &variables, &[], "gpg --list-keys; echo text | gpg --batch --clearsign");
     assert!(without.code != 0 && !without.stdout.contains("a@example.org"), "the control: {without:?}");
 }
