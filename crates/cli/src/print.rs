@@ -67,7 +67,12 @@ fn ignore_broken_pipe(outcome: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Writes a message to standard error. A failed write is ignored.
+/// Writes a message to standard error. What a terminal would act on, such as a file's name may hold, is written out.
 pub(crate) fn note(text: &str) {
+    styled_note(&printable_lines(text));
+}
+
+/// Writes a message with colours to standard error. A failed write is ignored.
+pub(crate) fn styled_note(text: &str) {
     let _unheard = writeln!(progress::stderr(), "{text}");
 }

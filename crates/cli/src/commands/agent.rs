@@ -88,7 +88,7 @@ fn in_project(
     let Some(settings) = found else { return Ok((loaded.clone(), subject)) };
     let project = settings.config.workspace_of(&subject.agent, &settings.home);
     if frontend.screen().is_none() && arguments.workspace.is_none() {
-        print::note(&format!("picoclaw: working in `{}`", printable(&project.to_string_lossy())));
+        print::styled_note(&format!("picoclaw: working in `{}`", printable(&project.to_string_lossy())));
     }
     // Each project has its own conversation; a name that is too long for a session stays the default.
     if let (None, Some(path)) =

@@ -96,10 +96,10 @@ pub(super) fn run(
 /// Says which model the environment brought, and at a terminal that isolation is not named.
 fn announce(model: &str, frontend: &Frontend, settings: &Settings) {
     if let Some(variable) = settings.env_variable_of(model) {
-        print::note(&format!("picoclaw: the model is `{}`, by `{variable}`", printable(model)));
+        print::styled_note(&format!("picoclaw: the model is `{}`, by `{variable}`", printable(model)));
     }
     if let Some(line) = settings.unnamed_isolation().filter(|_| frontend.has_trace()) {
-        print::note(&format!("picoclaw: {}", printable(&line)));
+        print::styled_note(&format!("picoclaw: {}", printable(&line)));
     }
 }
 
@@ -117,7 +117,7 @@ fn report_failure(arguments: &AgentArguments, why: &TurnError) -> Result<ExitCod
     if arguments.json {
         json::print(&json::error_json(&message))?;
     }
-    print::note(&format!("error: {}", sanitize(&failure_text(why))));
+    print::styled_note(&format!("error: {}", sanitize(&failure_text(why))));
     Ok(match why {
         TurnError::Halted => ExitCode::from(INTERRUPTED),
         other => exit_of(other).into(),
@@ -242,10 +242,10 @@ impl<'s> TurnObserver<'s> {
     fn subagent(&self, info: SubagentInfo, event: SubagentEvent) {
         let shown = lock(&self.subagents).on_event(info, event, &self.frontend.style(), size(stderr()).0);
         match shown {
-            SubagentOutput::Line(line) if self.frontend.has_trace() => print::note(&line),
+            SubagentOutput::Line(line) if self.frontend.has_trace() => print::styled_note(&line),
             SubagentOutput::Ask(line, ask) if self.frontend.has_person() => {
                 self.break_off();
-                print::note(&line);
+                print::styled_note(&line);
                 self.ask(*ask);
             }
             _ => {}
@@ -264,7 +264,7 @@ impl<'s> TurnObserver<'s> {
 
     fn trace(&self, event: Event) {
         let style = self.frontend.style();
-        let note = |text: &str| print::note(&style.paint(Tone::Quiet, text));
+        let note = |text: &str| print::styled_note(&style.paint(Tone::Quiet, text));
         match event {
             Event::ToolCall { id, tool, arguments } => {
                 *self.current_call() = Some(CallTrace::new(&id, &tool, &arguments));
@@ -272,7 +272,7 @@ impl<'s> TurnObserver<'s> {
             Event::ToolResult { id, tool, reply, took } => {
                 let call = self.current_call().take().filter(|call| call.is(&id));
                 let call = call.unwrap_or_else(|| CallTrace::new(&id, &tool, &serde_json::json!({})));
-                print::note(&call.result(&reply, took, &style, size(stderr()).0, Quote::Nothing));
+                print::styled_note(&call.result(&reply, took, &style, size(stderr()).0, Quote::Nothing));
             }
             Event::Retry { why, wait } => {
                 note(&format!("{}; trying again in {}", printable(&brief(&why)), format_seconds(wait)));
@@ -317,7 +317,7 @@ fn ask_on_terminal(ask: &Ask, style: &Style) -> Answer {
     // Input from before the question is discarded.
     discard_input();
     let shown = approval_prompt::question_lines(ask, style, size(stderr()).0).join("\n");
-    print::note(&shown);
+    print::styled_note(&shown);
     let mut out = std::io::stderr().lock();
     let _unheard =
         write!(out, "{}", style.paint(Tone::Alert, approval_prompt::CHOICES)).and_then(|()| out.flush());

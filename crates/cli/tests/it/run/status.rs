@@ -227,3 +227,11 @@ fn a_ledger_that_may_not_grow_is_an_error_and_no_signal() {
     assert_eq!(done.code, 125, "{done:?}");
     assert!(done.stderr.contains("File too large"), "{done:?}");
 }
+
+#[test]
+fn a_name_in_an_error_is_written_out() {
+    let Some(project) = Project::new("names in errors") else { return };
+    let ran = project.run(&["--ro", "/no/\u{1b}[2Jplace", "--", "true"]);
+    assert_eq!(ran.code, 125, "{ran:?}");
+    assert!(ran.stderr.contains("/no/\\u{1b}[2Jplace") && !ran.stderr.contains('\u{1b}'), "{ran:?}");
+}
