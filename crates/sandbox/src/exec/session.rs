@@ -4,10 +4,10 @@
 
 use crate::launch::{Background, BackgroundError, ClosedNetwork, State, TruncatedOutput};
 use crate::permit::OutcomeGuard;
-use crate::protect::Watch;
+use crate::protect::{Report, Watch};
 use picoclaw_policy::shell::guard::Judgement;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 /// Shells: their input is commands.
 const SHELLS: &[&str] =
@@ -45,6 +45,8 @@ pub struct Session {
     network: Option<ClosedNetwork>,
     /// The record of its end, and the watch over protected files.
     end: Mutex<Option<(OutcomeGuard, Watch)>>,
+    /// About the protected files, once it has ended.
+    report: OnceLock<Report>,
     command: String,
     program: Program,
 }
@@ -57,7 +59,8 @@ impl Session {
         command: String,
         program: Program,
     ) -> Self {
-        Self { background, network, end: Mutex::new(Some(end)), command, program }
+        let end = Mutex::new(Some(end));
+        Self { background, network, end, report: OnceLock::new(), command, program }
     }
 
     /// The network that its owner's other commands share with it.
@@ -87,6 +90,11 @@ impl Session {
         state
     }
 
+    /// What became of the protected files, once its end was seen.
+    pub fn report(&self) -> Option<&Report> {
+        self.report.get()
+    }
+
     /// Its output since the last call.
     pub(super) fn take_output(&self) -> TruncatedOutput {
         self.background.take_output()
@@ -112,10 +120,11 @@ impl Session {
     fn record_end(&self, state: &State) {
         let State::Ended(status) = state else { return };
         let end = self.end.lock().ok().and_then(|mut end| end.take());
-        if let Some((outcome, protected)) = end
-            && let Some(line) = protected.settle(outcome, *status).line()
-        {
-            tracing::warn!(target: "isolation", "{line}");
+        if let Some((outcome, protected)) = end {
+            let report = self.report.get_or_init(|| protected.settle(outcome, *status));
+            if let Some(line) = report.line() {
+                tracing::warn!(target: "isolation", "{line}");
+            }
         }
     }
 }

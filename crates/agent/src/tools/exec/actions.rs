@@ -35,7 +35,7 @@ impl ExecTool {
         if !code.is_null() {
             answer["exitCode"] = code;
         }
-        Ok(Reply::Done(answer.to_string()))
+        Ok(Reply::Done(render::with_notes(answer, &session)))
     }
 
     pub(super) fn read(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
@@ -43,7 +43,8 @@ impl ExecTool {
         let permit = admit(context, intent("read", &id, ""))?;
         let (output, state) = session_input::read(permit, &session);
         let (status, _) = render::session_status(&state);
-        Ok(Reply::Done(json!({"sessionId": id, "output": output.to_text(), "status": status}).to_string()))
+        let answer = json!({"sessionId": id, "output": output.to_text(), "status": status});
+        Ok(Reply::Done(render::with_notes(answer, &session)))
     }
 
     pub(super) fn write(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Result<Reply, Reply> {
@@ -87,7 +88,7 @@ impl ExecTool {
         let (id, session) = self.find_session(arguments, context)?;
         session_input::kill(admit(context, intent("kill", &id, ""))?, &session);
         self.sessions.remove(&id);
-        Ok(Reply::Done(json!({"sessionId": id, "status": "done"}).to_string()))
+        Ok(Reply::Done(render::with_notes(json!({"sessionId": id, "status": "done"}), &session)))
     }
 
     /// The requested session, if it is the subject's own.

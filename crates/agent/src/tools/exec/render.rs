@@ -1,6 +1,7 @@
 //! The result of a command as text for the model.
 
 use crate::call::Reply;
+use picoclaw_sandbox::exec::Session;
 use picoclaw_sandbox::launch::{Finished, Limit, State, Status};
 use picoclaw_sandbox::protect::Report;
 use serde_json::{Value, json};
@@ -44,6 +45,15 @@ fn notes(report: &Report) -> impl Iterator<Item = String> {
     let refused =
         report.refused.iter().map(|file| format!("`{file}` is protected; `isolation.protect` lists what is"));
     report.line().into_iter().chain(refused)
+}
+
+/// An answer about a session, with what became of the protected files, if it has ended.
+pub(super) fn with_notes(mut answer: Value, session: &Session) -> String {
+    let notes: Vec<String> = session.report().into_iter().flat_map(notes).collect();
+    if !notes.is_empty() {
+        answer["notes"] = json!(notes);
+    }
+    answer.to_string()
 }
 
 /// The status and exit code of a session.

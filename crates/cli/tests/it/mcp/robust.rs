@@ -204,3 +204,21 @@ fn a_client_that_vanishes_takes_everything_with_it() {
         until("a child outlived the client", || !sleeps(&time));
     }
 }
+
+#[test]
+fn what_a_background_command_left_in_protected_files_is_noted() {
+    let instance = TestInstance::with_config(r#"{"tools": {"exec": {"guard": "smart"}}}"#);
+    let mut wire = Wire::greeted(&instance, &[], &json!({}));
+    let answer = |told: &Value| serde_json::from_str::<Value>(text(told)).unwrap();
+    for (command, is_noted) in [("echo x > plain", false), ("echo x > .zlogout", true)] {
+        let started = answer(&wire.call("exec", json!({"command": command, "background": true})));
+        let mut session = json!({"action": "poll", "sessionId": started["sessionId"]});
+        until("it never ended", || answer(&wire.call("exec", session.clone()))["status"] == "done");
+        for action in ["poll", "read", "kill"] {
+            session["action"] = json!(action);
+            let told = answer(&wire.call("exec", session.clone()));
+            assert_eq!(told["notes"].to_string().contains(".zlogout"), is_noted, "{action}: {told}");
+        }
+    }
+    wire.end();
+}

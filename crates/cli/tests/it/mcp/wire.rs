@@ -157,7 +157,7 @@ pub(crate) fn sleeps(time: &str) -> bool {
 }
 
 /// Waits until `condition` holds, and says for how long.
-pub(crate) fn until(why: &str, condition: impl Fn() -> bool) -> Duration {
+pub(crate) fn until(why: &str, mut condition: impl FnMut() -> bool) -> Duration {
     let begin = Instant::now();
     while !condition() {
         assert!(begin.elapsed() < LONG, "{why}");
