@@ -121,23 +121,24 @@ impl ProtectRules {
     /// Whether writing the file at `path`, relative to the workspace, changes something on the list,
     /// by its name alone.
     pub fn covers(&self, path: &Path) -> bool {
-        if path.iter().any(is_tool_directory) {
+        let names: Vec<_> = path.iter().map(OsStr::as_encoded_bytes).collect();
+        let git = names.iter().position(|name| is_git(name)).unwrap_or(names.len());
+        // A submodule may be called like a tool's directory.
+        if path.iter().take(git).any(is_tool_directory) {
             return false;
         }
         let is_beneath_entry = path.ancestors().any(|above| self.is_listed(above));
-        is_beneath_entry || self.covers_in_git(&path.iter().map(OsStr::as_encoded_bytes).collect::<Vec<_>>())
+        let mut at = (git..names.len()).filter(|at| is_git(names[*at]));
+        is_beneath_entry || at.any(|at| self.covers_in_git(names[at], &names[at + 1..]))
     }
 
-    fn covers_in_git(&self, names: &[&[u8]]) -> bool {
-        let is_git = |name: &&[u8]| matches(b"*.git", name);
-        let Some(at) = names.iter().position(is_git) else { return false };
-        let Some((first, rest)) = names.get(at + 1..).and_then(<[_]>::split_first) else {
+    /// Whether `inside`, a path in the directory with this name, is on the list of git directories.
+    fn covers_in_git(&self, name: &[u8], inside: &[&[u8]]) -> bool {
+        let Some((first, rest)) = inside.split_first() else {
             // A file named `.git` leads git to a directory.
-            return names.get(at).is_some_and(|name| name.len() == ".git".len())
-                && self.git_paths().next().is_some();
+            return name.len() == ".git".len() && self.git_paths().next().is_some();
         };
-        let nested = [b"modules".as_slice(), b"worktrees"].contains(first);
-        let inside = &names[at + 1..];
+        let nested = [b"modules".as_slice(), b"worktrees"].iter().any(|known| matches(known, first));
         let starts = if nested { 0..=rest.len() } else { 0..=0 };
         self.git_paths().any(|path| {
             starts.clone().any(|start| {
@@ -155,6 +156,11 @@ impl ProtectRules {
 /// Whether nothing is looked for in a directory with this name.
 pub fn is_tool_directory(name: &OsStr) -> bool {
     TOOL_DIRECTORIES.iter().any(|known| name == *known)
+}
+
+/// Whether a directory with this name may be a git directory.
+fn is_git(name: &[u8]) -> bool {
+    matches(b"*.git", name)
 }
 
 /// `*` matches any text.
@@ -189,6 +195,11 @@ mod tests {
             ("of a submodule", ".git/modules/a/b/hooks/post-checkout", true),
             ("of a worktree", ".git/worktrees/w/config.worktree", true),
             ("of a bare repository", "mirror.git/config", true),
+            ("of a submodule among dependencies", ".git/modules/vendor/lib/hooks/post-checkout", true),
+            ("of one with capitals", ".git/MODULES/a/config", true),
+            ("of a project with such a name", "app.git/.git/config", true),
+            ("of a repository in one", "a.git/b/c.git/hooks/update", true),
+            ("of a dependency", "vendor/lib/.git/config", false),
             ("deeper", ".git/objects/info/alternates", true),
             ("a branch may be called so", ".git/refs/heads/hooks/config", false),
             ("a file that leads elsewhere", "sub/.git", true),

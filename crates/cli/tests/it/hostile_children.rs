@@ -14,6 +14,7 @@ mod memory;
 mod output;
 mod priority;
 mod protected;
+mod protected_search;
 mod set_id;
 mod shortage;
 mod soak;

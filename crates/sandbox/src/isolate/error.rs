@@ -114,6 +114,14 @@ pub enum IsolateError {
         /// The kernel's reason.
         source: io::Error,
     },
+    /// A workspace whose protected files cannot be looked up.
+    #[error(
+        "`{path}` cannot be searched for protected files; `chmod u+rx` it, or set `isolation.protect` to `[]`"
+    )]
+    Closed {
+        /// The workspace.
+        path: PathBuf,
+    },
     /// A path with a NUL byte.
     #[error("`{path}` contains a NUL byte")]
     Nul {

@@ -13,6 +13,9 @@ pub(super) const MAX_LINE: usize = 1 << 20;
 /// The longest intent: the guard reads commands of up to 64 KiB.
 const MAX_INTENT: usize = 64 << 10;
 
+/// The longest outcome: it names the protected files that a command wrote.
+const MAX_OUTCOME: usize = 24 << 10;
+
 /// The longest any other text gets.
 const MAX_TEXT: usize = 4 << 10;
 
@@ -63,7 +66,7 @@ fn record(entry: &Entry, head: ChainHead, time: &str, redactor: &Redactor) -> Re
         rule: entry.rule.as_deref().map(clean),
         layer: entry.layer.map(|layer| layer.as_str().to_owned()),
         enforced: (!layers.is_empty()).then_some(layers),
-        outcome: entry.outcome.as_deref().map(clean),
+        outcome: entry.outcome.as_deref().map(|text| bounded(redactor.clean(text).into_owned(), MAX_OUTCOME)),
         duration_us: entry.duration.map(|took| u64::try_from(took.as_micros()).unwrap_or(u64::MAX)),
         prev: head.hash.to_string(),
         hash: String::new(),

@@ -8,10 +8,13 @@ use crate::launch::Status;
 use crate::permit::OutcomeGuard;
 use crate::printable;
 use picoclaw_policy::config::ExposeMode;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The most files that a report names.
-const MAX_NAMED: usize = 8;
+/// The most files that are named to a person or a model.
+const MAX_SHOWN: usize = 20;
+
+/// The most files that are named in the audit log.
+const MAX_RECORDED: usize = 1_000;
 
 /// The protected files as they were before a child started.
 #[derive(Debug)]
@@ -24,7 +27,7 @@ pub(crate) struct Watch {
 /// What became of the protected files.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Files that are new or changed, and which of the two.
+    /// Files that are new or changed, and which of the two, those nearest to the root first.
     pub changed: Vec<String>,
     /// Files that git wanted to write, and could not.
     pub refused: Vec<String>,
@@ -39,6 +42,12 @@ impl Protection {
 }
 
 impl Watch {
+    /// A tree that cannot be searched at all, though the child can open it again.
+    pub(crate) fn closed_root(&self) -> Option<&Path> {
+        let mut roots = self.protection.roots.iter().zip(&self.before);
+        roots.find_map(|(root, scan)| scan.closed.contains(Path::new("")).then_some(&*root.source))
+    }
+
     /// The mounts that protect the files in a cage. Git's attempts to write are noticed from here on.
     pub(crate) fn mounts(&mut self) -> Vec<MountRule> {
         let (mut rules, mut locks) = (Vec::new(), Vec::new());
@@ -60,43 +69,60 @@ impl Watch {
     pub(crate) fn settle(self, outcome: OutcomeGuard, status: Status) -> Report {
         let report = self.finish();
         let status = status.outcome_text();
-        outcome.settle_as(&report.line().map_or_else(|| status.clone(), |line| format!("{status}; {line}")));
+        let line = report.line_of(MAX_RECORDED);
+        outcome.settle_as(&line.map_or_else(|| status.clone(), |line| format!("{status}; {line}")));
         report
     }
 
     fn finish(self) -> Report {
         let Self { protection, before, locks } = self;
-        let mut report = Report::default();
+        let mut changed = Vec::new();
         for (root, before) in protection.roots.iter().zip(before) {
             let after = Scan::of(&root.source, &protection.rules);
             for (path, fingerprint) in &after.files {
                 let how = match before.files.get(path) {
+                    Some(known) if known == fingerprint => continue,
+                    _ if after.closed.contains(path) => "cannot be searched",
                     None => "new",
-                    Some(known) if known != fingerprint => "changed",
-                    Some(_) => continue,
+                    Some(_) => "changed",
                 };
-                report.changed.push(format!("`{}` ({how})", name(root, path)));
+                let text = format!("`{}` ({how})", name(root, path));
+                changed.push((path.components().count(), text.len(), text));
             }
             if before.is_complete && !after.is_complete {
-                report.changed.push("more than can be searched".to_owned());
+                changed.push((0, 0, "more than can be searched".to_owned()));
             }
         }
-        report.refused = locks.map(LockWatch::refused).unwrap_or_default();
-        report
+        // Many files with long names deep in the tree must not crowd out the one that matters.
+        changed.sort();
+        let refused = locks.map(LockWatch::refused).unwrap_or_default();
+        Report { changed: changed.into_iter().map(|(_, _, text)| text).collect(), refused }
     }
 }
 
 /// A file as a person reads it: relative to the workspace, or as the cage shows it.
 fn name(root: &Writable, path: &Path) -> String {
-    let path = if root.is_workspace { path.to_owned() } else { root.target.join(path) };
+    let path = match root.is_workspace {
+        true if path.as_os_str().is_empty() => PathBuf::from("."),
+        true => path.to_owned(),
+        false => root.target.join(path),
+    };
     printable(&path.to_string_lossy()).into_owned()
 }
 
 impl Report {
     /// The changed files as one line, if there are any.
     pub fn line(&self) -> Option<String> {
-        let (named, rest) = self.changed.split_at(self.changed.len().min(MAX_NAMED));
-        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        self.line_of(MAX_SHOWN)
+    }
+
+    fn line_of(&self, most: usize) -> Option<String> {
+        let (named, rest) = self.changed.split_at(self.changed.len().min(most));
+        let more = match rest.len() {
+            0 => String::new(),
+            more if most == MAX_SHOWN => format!(" and {more} more, which the audit log names"),
+            more => format!(" and {more} more"),
+        };
         let line = || format!("programs outside execute or obey what it wrote: {}{more}", named.join(", "));
         (!named.is_empty()).then(line)
     }

@@ -6,12 +6,12 @@ use super::git_config::{GitConfig, common_dir, git_file};
 use super::git_index::tracked;
 use crate::isolate::HostEntryKind;
 use crate::os_file::{
-    AsFd, AtFlags, CWD, Dir, FileType, Mode, O_PATH, OFlags, OwnedFd, ResolveFlags, Stat, lstat_beneath,
-    openat, openat2, os_str, statat,
+    AsFd, AtFlags, CWD, Dir, Errno, FileType, Mode, O_PATH, OFlags, OwnedFd, ResolveFlags, Stat,
+    lstat_beneath, openat, openat2, os_str, owner_of_new_files, statat,
 };
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{ProtectRules, is_tool_directory};
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,9 @@ const GIT_INTERNAL: &[&str] = &["hooks", "info", "logs", "objects", "refs", "lfs
 pub(super) struct Scan {
     /// Files and links, with what tells whether they were changed.
     pub(super) files: BTreeMap<PathBuf, Fingerprint>,
-    /// Whether all of the tree was searched.
+    /// Directories of this user that cannot be listed or entered. A child can open them again.
+    pub(super) closed: BTreeSet<PathBuf>,
+    /// Whether all of the tree was searched, but for them.
     pub(super) is_complete: bool,
     found: Vec<Found>,
     repositories: Vec<Repository>,
@@ -258,6 +260,9 @@ impl Search<'_> {
         if !self.protects_git() {
             return;
         }
+        if self.is_shut(path) {
+            return self.close(path);
+        }
         self.git_paths(path, repository);
         for below in ["modules", "worktrees"] {
             let below = path.join(below);
@@ -362,16 +367,36 @@ impl Search<'_> {
         lstat_beneath(self.handle.as_fd(), or_dot(path)).ok()
     }
 
+    /// Whether a directory cannot be entered.
+    fn is_shut(&self, path: &Path) -> bool {
+        matches!(lstat_beneath(self.handle.as_fd(), &path.join(".")), Err(Errno::ACCESS))
+    }
+
+    /// A directory that cannot be searched is protected with all that it holds.
+    fn close(&mut self, path: &Path) {
+        let is_own = self.stat(path).is_some_and(|stat| stat.st_uid == owner_of_new_files().0);
+        if is_own && !self.rules.is_unprotected(self.root, path) {
+            let (path, kind) = (path.to_owned(), HostEntryKind::Directory);
+            self.scan.found.push(Found { path: path.clone(), kind, repository: None });
+            self.scan.closed.insert(path.clone());
+            self.record(path);
+        }
+    }
+
     /// Opens a path of the tree without following a link.
-    fn open(&self, path: &Path, flags: OFlags) -> Option<OwnedFd> {
+    fn open(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        openat2(&self.handle, or_dot(path), flags | OFlags::CLOEXEC, Mode::empty(), resolve).ok()
+        openat2(&self.handle, or_dot(path), flags | OFlags::CLOEXEC, Mode::empty(), resolve)
     }
 
     /// The names in a directory, each with what it is.
     fn names(&mut self, path: &Path) -> Vec<(OsString, FileType)> {
         let opened = self.open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOCTTY);
-        let Some(directory) = opened.and_then(|handle| Dir::new(handle).ok()) else { return Vec::new() };
+        if matches!(opened, Err(Errno::ACCESS)) || self.is_shut(path) {
+            self.close(path);
+            return Vec::new();
+        }
+        let Some(directory) = opened.ok().and_then(|handle| Dir::new(handle).ok()) else { return Vec::new() };
         let mut names = Vec::new();
         for entry in directory.flatten() {
             let name = entry.file_name().to_bytes();

@@ -1,0 +1,90 @@
+//! C11: a command cannot blind the search for protected files, nor crowd out the report.
+
+use super::{Bwrap, Faults, Landlock, Native, Project, is_root, outside};
+
+/// A line on the host, which must succeed.
+fn host(project: &Project, line: &str) -> String {
+    let told = outside(&project.dir(), &["sh", "-c", line]);
+    assert_eq!(told.code, 0, "`{line}`: {told:?}");
+    told.stdout
+}
+
+#[test]
+fn names_of_a_git_directory_hide_nothing() {
+    let blind = "touch HEAD; mkdir objects refs .GIT; touch .GIT/config";
+    for level in [Native, Bwrap] {
+        let Some(project) = Project::new(level) else { continue };
+        host(&project, "git init -q . && mkdir -p .git/hooks && echo was > .envrc");
+        let told = project.sh(&[], &format!("{blind}; mkdir sub; echo evil > sub/.envrc"));
+        assert!(told.stderr.contains("`sub/.envrc` (new)"), "{level:?}: {told:?}");
+        let told = project.sh(&[], "echo evil > .envrc; echo evil > .git/hooks/pre-commit");
+        assert_eq!(
+            host(&project, "cat .envrc; find .git/hooks -name pre-commit"),
+            "was\n",
+            "{level:?}: {told:?}"
+        );
+    }
+}
+
+/// Root can search such a directory, and protects what it finds.
+#[test]
+fn what_lies_in_a_closed_directory_cannot_be_changed() {
+    let mut faults = Faults::default();
+    let attack = "chmod 700 d; echo evil > d/.envrc; mv d aside; mkdir d; echo evil > d/.envrc; true";
+    let (make, look) = ("mkdir d; echo was > d/.envrc; chmod", "chmod 700 d; cat d/.envrc; rm -rf d aside");
+    for level in [Native, Bwrap] {
+        let Some(project) = Project::new(level) else { continue };
+        for mode in ["311", "600", "000"] {
+            host(&project, &format!("{make} {mode} d; {attack}"));
+            assert_eq!(host(&project, look), "evil\n", "the control: {mode}");
+            host(&project, &format!("{make} {mode} d"));
+            let told = project.sh(&[], attack);
+            let content = host(&project, look);
+            faults.check(told.code == 0, format!("{level:?}: {mode}: it starts: {told:?}"));
+            faults.check(content == "was\n", format!("{level:?}: {mode}: `{content}`: {told:?}"));
+            host(&project, &format!("{make} {mode} d"));
+            let told = project.sh(&["--unprotect", "d"], attack);
+            let content = host(&project, look);
+            faults.check(content == "evil\n", format!("{level:?}: {mode}: unprotected: {told:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_a_command_closed_is_reported() {
+    let mut faults = Faults::default();
+    for level in [Native, Bwrap, Landlock] {
+        let Some(project) = Project::new(level) else { continue };
+        for mode in ["311", "600", "000"] {
+            let told = project.sh(&[], &format!("mkdir d; echo evil > d/.envrc; chmod {mode} d"));
+            let want = if is_root() { "`d/.envrc` (new)" } else { "`d` (cannot be searched)" };
+            faults.check(told.stderr.contains(want), format!("{level:?}: {mode}: {told:?}"));
+            host(&project, "chmod 700 d; rm -r d");
+        }
+        let told = project.sh(&[], "echo evil > .envrc; chmod 311 .");
+        let want = if is_root() { "`.envrc` (new)" } else { "`.` (cannot be searched)" };
+        faults.check(told.stderr.contains(want), format!("{level:?}: the project: {told:?}"));
+        let told = project.sh(&[], "true");
+        let is_refused = told.code == 125 && told.stderr.contains("`chmod u+rx` it");
+        faults.check(is_refused || is_root(), format!("{level:?}: the next start: {told:?}"));
+        host(&project, "chmod 700 .");
+        let told = project.sh(&[], "true");
+        faults.check(told.code == 0, format!("{level:?}: the remedy: {told:?}"));
+    }
+}
+
+#[test]
+fn decoys_crowd_out_no_report() {
+    let decoys = "i=10; while [ $i -lt 90 ]; do mkdir -p a/.vscode; : > a/.vscode/$i; i=$((i+1)); done";
+    let mut faults = Faults::default();
+    for level in [Native, Bwrap] {
+        let Some(project) = Project::new(level) else { continue };
+        let told = project.sh(&[], &format!("{decoys}; : > .zshenv; mkdir -p z/.vscode; : > z/.vscode/1000"));
+        let shown = told.stderr.contains(": `.zshenv` (new), ")
+            && told.stderr.contains(" and 62 more, which the audit log names");
+        faults.check(shown, format!("{level:?}: {told:?}"));
+        let record = project.instance.records().pop().unwrap()["outcome"].to_string();
+        let is_whole = record.contains("`z/.vscode/1000` (new)") && record.matches("(new)").count() == 82;
+        faults.check(is_whole, format!("{level:?}: {record}"));
+    }
+}
