@@ -10,8 +10,8 @@ use super::measure::{Clock, Figures, take_turns, time};
 use super::table::Table;
 use picoclaw_policy::config::{Config, ExposeMode, FenceMode, Network};
 use picoclaw_sandbox::isolate::{
-    Backend, Cage, CommandSource, Confinement, InstancePaths, LiveHost, PlanRequest, UserEnvironment,
-    WorkspaceMount, cage_variables, plan,
+    Backend, Cage, CommandSource, Confinement, InstancePaths, LiveHost, PlanRequest, SearchPath,
+    UserEnvironment, WorkspaceMount, cage_variables, plan,
 };
 use picoclaw_sandbox::launch::{
     Deadline, LaunchSpec, Output, OutputLimit, Principal, Status, Stdin, Streams, WorkDir, run_to_end,
@@ -184,7 +184,8 @@ fn in_process(instance: &BenchInstance) -> Result<impl Fn() -> Result<LaunchSpec
     };
     let cage = Cage::new(plan(&request, &LiveHost)?, Backend::Native)?;
     let confinement = Confinement::Cage(Arc::new(cage));
-    let environment = cage_variables([("PATH".into(), "/usr/bin:/bin".into())], &user, &[], &[]);
+    let host = [("PATH".into(), "/usr/bin:/bin".into())];
+    let environment = cage_variables(host, &user, &[], SearchPath::Outside(None));
     Ok(move || {
         let work_dir = WorkDir::open(&instance.workspace)?;
         let setup = confinement.child_setup(work_dir, Vec::new())?;

@@ -5,9 +5,9 @@ use crate::fetched::packages_of;
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{
     Backend, Cage, CommandSource, Confinement, HostEntryKind, InstancePaths, IsolateError, LiveHost,
-    MountReason, MountRule, Plan, PlanError, PlanRequest, UserEnvironment, cache_mounts, cage_variables,
-    cargo_settings, filtered_git_config, link_python_packages, passwd_with_home, plan, set_network_variables,
-    toolchain_variables,
+    MountReason, MountRule, Plan, PlanError, PlanRequest, SearchPath, UserEnvironment, cache_mounts,
+    cage_variables, cargo_settings, filtered_git_config, link_python_packages, passwd_with_home, plan,
+    set_network_variables, toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
 use crate::protect::Protection;
@@ -56,6 +56,11 @@ impl<'r> PlannedCage<'r> {
             Some(workspace) => Some(workspace.path.clone()),
             None => Some(work_dir.clone()),
         };
+        let search = match dir {
+            // Whatever is in the project is the operator's own, and so is the command.
+            ChildDir::Project { path, .. } => SearchPath::All(path),
+            _ => SearchPath::Outside(writable.as_deref()),
+        };
         let home = operator_home(host);
         let is_open = |own: &&Workspace| !protected.iter().any(|hidden| hidden.path == own.real.as_path());
         let open = instance.workspaces().iter().filter(is_open).flat_map(|own| [&own.named, &own.real]);
@@ -91,13 +96,19 @@ impl<'r> PlannedCage<'r> {
             .any(|rule| matches!(rule, MountRule::Tmpfs { target, .. } if *target == runtime_dir));
         let runtime_dir = has_runtime_dir.then_some(runtime_dir);
         link_python_packages(&isolation.toolchains, &home, user);
-        let mut environment = cage_environment(host, user, isolation, &home, writable.as_slice());
+        let mut environment = cage_environment(host, user, isolation, &home, search);
         let closed = view.protected.iter().map(|hidden| hidden.path.as_path()).chain([instance.home()]);
         let closed: Vec<_> = closed.collect();
         plan.mounts.extend(cache_mounts(cache, user, &environment, (host, &home), &closed));
         let plan = Arc::new(plan);
         let is_shown = |path: &Path| path.canonicalize().is_ok_and(|path| plan.shows(&path));
         set_network_variables(&mut environment, host, isolation.network, &is_shown);
+        if let Some(venv) = environment::get(host, "VIRTUAL_ENV")
+            && matches!(dir, ChildDir::Project { .. })
+            && is_shown(Path::new(venv))
+        {
+            environment::set(&mut environment, "VIRTUAL_ENV", venv);
+        }
         let protection = Protection::of_plan(&plan, &isolation.protect);
         Ok(Self { isolation, plan, environment, protection, home, has_temp_link, runtime_dir })
     }
@@ -201,9 +212,9 @@ fn cage_environment(
     user: &UserEnvironment,
     isolation: &IsolationConfig,
     home: &Path,
-    writable: &[PathBuf],
+    search: SearchPath<'_>,
 ) -> Variables {
-    let mut environment = cage_variables(host.iter().cloned(), user, &isolation.env_pass, writable);
+    let mut environment = cage_variables(host.iter().cloned(), user, &isolation.env_pass, search);
     for (name, place) in toolchain_variables(&isolation.toolchains, (home, host), &LiveHost, user) {
         environment::set(&mut environment, name, place);
     }
@@ -214,6 +225,10 @@ fn cage_environment(
         // LeakSanitizer traces its own process, which the filter refuses; without this every program
         // that is built with AddressSanitizer would fail at its end.
         environment::set(&mut environment, "LSAN_OPTIONS", "detect_leaks=0");
+    }
+    if rustix::process::geteuid().is_root() && environment::get(&environment, "TAR_OPTIONS").is_none() {
+        // One user is mapped in the cage, so root's tar cannot give files away either.
+        environment::set(&mut environment, "TAR_OPTIONS", "--no-same-owner");
     }
     let is_config_protected = isolation.protect.git_paths().any(|path| path == "config")
         && !isolation.protect.is_unprotected(Path::new("/"), Path::new(".git/config"));

@@ -10,8 +10,8 @@ use crate::file_lock::FileLock;
 use crate::host_agents::HostAgents;
 use crate::instance::Instance;
 use crate::isolate::{
-    self, Backend, CacheMode, CommandSource, HostFiles, LiveHost, MountReason, MountRule, Plan, StartError,
-    UserEnvironment, select_backend,
+    self, Backend, CacheMode, CommandSource, HostFiles, LiveHost, MountReason, MountRule, Plan, SearchPath,
+    StartError, UserEnvironment, select_backend,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
@@ -180,7 +180,11 @@ impl OperatorCommand<'_> {
         let ledger = Arc::new(ledger);
         let path = environment::get(&self.host, "PATH").unwrap_or_default();
         let name = self.command.first().ok_or(CommandError::Nothing)?;
-        let program = launch::find_program(name, path, self.from)?;
+        let search = match self.dir {
+            ChildDir::Project { path: dir, .. } => SearchPath::All(dir).apply(path),
+            _ => path.to_owned(),
+        };
+        let program = launch::find_program(name, &search, self.from)?;
         let user = UserEnvironment::of(self.instance.home(), &self.principal);
         user.prepare().map_err(|error| CommandError::unusable(user.path(), error))?;
         let ports = self.publish.iter().map(|port| port.listen()).collect::<Result<Vec<_>, _>>()?;

@@ -112,13 +112,21 @@ impl UserEnvironment {
     }
 }
 
-/// The environment of a caged child. Directories beneath `writable` are removed from `PATH`, because
-/// an agent could put programs there.
+/// Which directories of the host's `PATH` a child searches.
+#[derive(Debug, Clone, Copy)]
+pub enum SearchPath<'p> {
+    /// The absolute ones that are not beneath this directory, where an agent could put programs.
+    Outside(Option<&'p Path>),
+    /// All of them, as the operator's own shell searches them; relative ones start here.
+    All(&'p Path),
+}
+
+/// The environment of a caged child.
 pub fn cage_variables(
     host: impl IntoIterator<Item = (OsString, OsString)>,
     user: &UserEnvironment,
     pass: &[String],
-    writable: &[PathBuf],
+    search: SearchPath<'_>,
 ) -> Variables {
     let mut kept = Variables::new();
     for (name, value) in host {
@@ -127,7 +135,7 @@ pub fn cage_variables(
             || text.starts_with("LC_")
             || pass.iter().any(|known| *known == text)
         {
-            let value = if text == "PATH" { without_writable(&value, writable) } else { value };
+            let value = if text == "PATH" { search.apply(&value) } else { value };
             set(&mut kept, &name, value);
         }
     }
@@ -140,11 +148,22 @@ pub fn cage_variables(
     kept
 }
 
-fn without_writable(path: &OsStr, writable: &[PathBuf]) -> OsString {
-    let is_safe =
-        |entry: &PathBuf| entry.is_absolute() && !writable.iter().any(|above| entry.starts_with(above));
-    std::env::join_paths(std::env::split_paths(path).filter(is_safe))
-        .unwrap_or_else(|_| "/usr/bin:/bin".into())
+impl SearchPath<'_> {
+    /// These of the directories of `path`.
+    pub(crate) fn apply(self, path: &OsStr) -> OsString {
+        let directories = std::env::split_paths(path).filter(|directory| match self {
+            Self::Outside(above) => {
+                directory.is_absolute() && !above.is_some_and(|above| directory.starts_with(above))
+            }
+            // An empty one is the working directory, and mostly a slip.
+            Self::All(_) => !directory.as_os_str().is_empty(),
+        });
+        let absolute = directories.map(|directory| match self {
+            Self::Outside(_) => directory,
+            Self::All(from) => from.join(directory),
+        });
+        std::env::join_paths(absolute).unwrap_or_else(|_| "/usr/bin:/bin".into())
+    }
 }
 
 #[cfg(test)]
@@ -182,7 +201,7 @@ mod tests {
     fn a_caged_child_knows_only_what_is_listed() {
         let user = UserEnvironment::of(Path::new("/i"), &Principal::Project("/p/app".into()));
         let host = [
-            ("PATH", "/ws/bin:/usr/bin:relative"),
+            ("PATH", "/ws/bin:/usr/bin:relative:"),
             ("LANG", "C"),
             ("LC_TIME", "C"),
             ("HOME", "/home/u"),
@@ -191,7 +210,8 @@ mod tests {
             ("MY_TOKEN", "given on"),
         ];
         let host = host.map(|(name, value)| (name.into(), value.into()));
-        let got = cage_variables(host.clone(), &user, &["MY_TOKEN".to_owned()], &[PathBuf::from("/ws")]);
+        let pass = ["MY_TOKEN".to_owned()];
+        let got = cage_variables(host.clone(), &user, &pass, SearchPath::Outside(Some(Path::new("/ws"))));
         for (why, name, want) in [
             ("no agent-writable and no relative entry", "PATH", Some("/usr/bin")),
             ("the language", "LANG", Some("C")),
@@ -209,7 +229,9 @@ mod tests {
         ] {
             assert_eq!(value(&got, name), want, "{why}: `{name}`");
         }
-        let bare = cage_variables([], &user, &[], &[]);
+        let own = cage_variables(host, &user, &[], SearchPath::All(Path::new("/ws/sub")));
+        assert_eq!(value(&own, "PATH"), Some("/ws/bin:/usr/bin:/ws/sub/relative"), "the operator's own");
+        let bare = cage_variables([], &user, &[], SearchPath::Outside(None));
         assert_eq!(
             value(&bare, "PATH"),
             Some("/usr/local/bin:/usr/bin:/bin"),

@@ -53,7 +53,7 @@ pub(crate) use caches::cache_mounts;
 pub use confinement::Confinement;
 pub use doctor_check::{CheckResult, Decoys, DoctorCheck, Visibility};
 pub use enforced::{Enforced, Grade};
-pub use environment::{UserEnvironment, cage_variables};
+pub use environment::{SearchPath, UserEnvironment, cage_variables};
 pub use error::{IsolateError, PlanError, StartError};
 pub use expose_paths::exposure_faults;
 pub use git_config::filtered_git_config;

@@ -6,7 +6,8 @@ use picoclaw_policy::config::{
 use picoclaw_policy::{AgentId, ProtectRules};
 use picoclaw_sandbox::isolate::{
     Backend, Cage, CommandSource, Confinement, HiddenPath, HostEntryKind, InstancePaths, LiveHost, Plan,
-    PlanError, PlanRequest, UserEnvironment, WorkspaceMount, cage_variables, plan, toolchain_variables,
+    PlanError, PlanRequest, SearchPath, UserEnvironment, WorkspaceMount, cage_variables, plan,
+    toolchain_variables,
 };
 use picoclaw_sandbox::launch::environment::{Variables, set};
 use picoclaw_sandbox::launch::{
@@ -127,7 +128,6 @@ impl Instance {
         confinement: &Confinement,
         dir: &Path,
     ) -> Result<LaunchSpec, LaunchError> {
-        let writable = [self.workspace.clone()];
         let work_dir = WorkDir::open(dir).expect("the directory is there");
         let setup = confinement
             .child_setup(work_dir, Vec::new())
@@ -135,7 +135,7 @@ impl Instance {
         Ok(LaunchSpec {
             program: "/bin/sh".into(),
             argv: vec!["sh".into(), "-c".into(), line.into()],
-            environment: self.environment(&writable),
+            environment: self.environment(),
             streams: Streams::Plain { stdin: Stdin::Null, output: Output::Pipes },
             deadline: Deadline::After(Duration::from_secs(20)),
             output_limit: OutputLimit::default(),
@@ -144,8 +144,9 @@ impl Instance {
         })
     }
 
-    fn environment(&self, writable: &[PathBuf]) -> Variables {
-        let mut variables = cage_variables(std::env::vars_os(), &self.user(), &[], writable);
+    fn environment(&self) -> Variables {
+        let search = SearchPath::Outside(Some(&self.workspace));
+        let mut variables = cage_variables(std::env::vars_os(), &self.user(), &[], search);
         for (name, value) in
             toolchain_variables(&self.isolation.toolchains, (&home(), &[]), &LiveHost, &self.user())
         {

@@ -3,6 +3,7 @@
 use super::pty::{Terminal, can_give_a_terminal};
 use super::{Project, SYSTEM_PATH, is_here};
 use crate::test_instance::ran;
+use std::os::unix::fs::PermissionsExt;
 
 /// A small project for every tool.
 fn with_config_file(why: &str) -> Option<Project> {
@@ -161,4 +162,46 @@ fn an_editor_runs_on_a_terminal() {
     let (code, shown) =
         Terminal::start(&project.command(&["--env", "TERM=xterm", "--", "vim", "-c", "q"])).end();
     assert_eq!(code, 0, "{shown}");
+}
+
+/// As a shell with an activated virtual environment has it.
+#[test]
+fn programs_of_the_project_are_found_along_path() {
+    let config = r#"{"isolation": {"enabled": true}}"#;
+    let Some(project) = Project::with_config("`PATH`", config) else { return };
+    let program = project.file("project/bin/mine", "#!/bin/sh\necho mine\n");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let elsewhere = project.file("elsewhere/file", "");
+    let bin = program.parent().unwrap().display();
+    let both = "mine; echo \"$VIRTUAL_ENV\"";
+    for (why, path, venv, command, want) in [
+        ("an absolute directory", format!("{bin}:{SYSTEM_PATH}"), "bin", &["sh", "-c", "mine"][..], "mine\n"),
+        ("a relative one", format!("bin:{SYSTEM_PATH}"), "bin", &["sh", "-c", "cd /; mine"], "mine\n"),
+        ("the command itself", format!("bin:{SYSTEM_PATH}"), "bin", &["mine"], "mine\n"),
+        (
+            "a virtual environment",
+            format!("{bin}:{SYSTEM_PATH}"),
+            program.parent().unwrap().to_str().unwrap(),
+            &["sh", "-c", both],
+            &format!("mine\n{bin}\n"),
+        ),
+        (
+            "a virtual environment that is not shown",
+            format!("{bin}:{SYSTEM_PATH}"),
+            elsewhere.parent().unwrap().to_str().unwrap(),
+            &["sh", "-c", both],
+            "mine\n\n",
+        ),
+    ] {
+        let mut run = project.command(&[&["--"], command].concat());
+        let ran = ran(run.env("PATH", path).env("VIRTUAL_ENV", venv).output().unwrap());
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, want), "{why}: {ran:?}");
+    }
+    // What an agent could have put there is not on the path of its commands.
+    let planted = project.file("home/workspace/bin/mine", "#!/bin/sh\necho planted\n");
+    std::fs::set_permissions(&planted, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{SYSTEM_PATH}", planted.parent().unwrap().display());
+    let mut exec = project.instance.command(&["tool", "exec", r#"{"command": "mine; bin/mine"}"#]);
+    let exec = ran(exec.env("PATH", path).output().unwrap());
+    assert_eq!(exec.stdout.matches("planted").count(), 1, "{exec:?}");
 }
