@@ -100,6 +100,29 @@ fn a_program_an_argument_and_an_exposure_are_seen_in_temporary_directories() {
 }
 
 #[test]
+fn directories_that_only_lead_to_a_mount_cannot_be_written() {
+    for top in ["/tmp", "/var/tmp"] {
+        let dir = tempfile::tempdir_in(top).expect("everyone may write there");
+        let shown = dir.path().join("a/shown");
+        std::fs::create_dir_all(&shown).expect("a directory");
+        for backend in backends().iter().filter(|backend| **backend != Backend::Landlock) {
+            let mut place = instance();
+            let (source, target, mode) = (shown.clone(), shown.clone(), ExposeMode::ReadWrite);
+            place.isolation.expose_paths = vec![Expose { source, target, mode }];
+            let line = format!(
+                "cd {} && echo x > kept; for at in .. ../..; do touch $at/lost 2>/dev/null || echo refused; done; \
+                 touch {top}/mine && echo private",
+                shown.display()
+            );
+            let said = run(&place, backend, Path::new("/bin/sh"), &["-c".into(), line.into()]);
+            assert_eq!(said, "refused\nrefused\nprivate\n", "{top} {backend:?}");
+            assert!(shown.join("kept").exists(), "{top} {backend:?}: the control, in what is shown");
+            std::fs::remove_file(shown.join("kept")).expect("it is there");
+        }
+    }
+}
+
+#[test]
 fn what_is_written_beside_it_stays_private() {
     for top in ["/tmp", "/var/tmp"] {
         let dir = tempfile::tempdir_in(top).expect("everyone may write there");

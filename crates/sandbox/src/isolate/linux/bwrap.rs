@@ -109,6 +109,9 @@ pub fn bwrap_arguments(
         arguments.hide(path, *kind);
     }
     for rule in &plan.mounts {
+        for directory in private_parents(plan, rule.target()) {
+            arguments.words(&["--perms", "0555", "--dir"]).path(directory);
+        }
         arguments.rule(rule, plan.tmpfs_bytes(), open);
     }
     for (path, kind) in masked {
@@ -126,6 +129,20 @@ pub fn bwrap_arguments(
     arguments.words(&["--seccomp", &FILTER_FD.to_string(), "--chdir"]).path(&plan.work_dir);
     arguments.words(&["--"]);
     arguments.0
+}
+
+/// The directories between a private directory and what is mounted at `target` in it. bubblewrap would make them
+/// writable, and what a command put there would be gone after it.
+fn private_parents<'p>(plan: &Plan, target: &'p Path) -> Vec<&'p Path> {
+    let is_beneath = |rule: &MountRule, path: &Path| path.starts_with(rule.target());
+    let is_private = |path: &Path| {
+        let above = plan.mounts.iter().filter(|rule| is_beneath(rule, path));
+        let inner = above.max_by_key(|rule| rule.target().as_os_str().len());
+        inner.is_some_and(|rule| matches!(rule, MountRule::Tmpfs { target, .. } if target != path))
+    };
+    let mut parents: Vec<_> = target.ancestors().skip(1).filter(|path| is_private(path)).collect();
+    parents.reverse();
+    parents
 }
 
 struct Arguments(Vec<OsString>);

@@ -276,13 +276,14 @@ impl<'p> RootfsBuilder<'p> {
         path.parent().map_or(Ok(()), |parent| self.make_directories(parent))
     }
 
-    /// Makes what is missing of a path of the tmpfs, whose first component is there already.
+    /// Makes what is missing of a path of the tmpfs, whose first component is there already. The directories hold what is
+    /// mounted and nothing else: what a command put beside a project in `/tmp` would be gone after it.
     fn make_directories(&mut self, path: &Path) -> Result<(), IsolateError> {
         let mut at = PathBuf::new();
         for (depth, name) in path.components().enumerate() {
             at.push(name);
             if depth > 0 && self.made.insert(at.clone()) {
-                self.steps.push(Step::Directory(c_string(&at)?, 0o755, PathOwner::Cage));
+                self.steps.push(Step::Directory(c_string(&at)?, 0o555, PathOwner::Cage));
             }
         }
         Ok(())
