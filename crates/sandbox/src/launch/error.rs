@@ -56,6 +56,14 @@ pub enum ProgramError {
         /// The program.
         program: PathBuf,
     },
+    /// It is a script, and the program of its first line is not there.
+    #[error("`{program}` exists, but its interpreter `{interpreter}` was not found")]
+    Interpreter {
+        /// The program.
+        program: PathBuf,
+        /// The interpreter.
+        interpreter: String,
+    },
     /// It exists and cannot be executed.
     #[error("`{program}` cannot be executed")]
     NotExecutable {
@@ -70,7 +78,7 @@ impl ProgramError {
     /// The exit code that a shell gives.
     pub fn exit_code(&self) -> i32 {
         match self {
-            Self::NotFound { .. } => 127,
+            Self::NotFound { .. } | Self::Interpreter { .. } => 127,
             Self::NotExecutable { .. } => 126,
         }
     }

@@ -42,7 +42,12 @@ fn the_status_is_the_commands_own_or_says_what_went_wrong() {
         ("not found by its path", &["--", "./missing"], 127, "command not found"),
         ("not executable", &["--", "./not-executable"], 126, "cannot be executed"),
         ("a directory", &["--", "/usr"], 126, "cannot be executed"),
-        ("an interpreter that is not there", &["--", "./no-interpreter"], 127, "no-interpreter"),
+        (
+            "an interpreter that is not there",
+            &["--", "./no-interpreter"],
+            127,
+            "no-interpreter` exists, but its interpreter `/no/such/interpreter` was not found",
+        ),
     ] {
         let ran = project.run(arguments);
         assert_eq!(ran.code, code, "{why}: {ran:?}");

@@ -12,11 +12,15 @@ use crate::launch::linux::watch::watch;
 use crate::launch::spec::{Deadline, LaunchSpec};
 use picoclaw_sys::linux::{ChildSpec, Exec, Report, Step};
 use std::ffi::{CString, OsStr, OsString};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// The longest first line of a script that the kernel reads.
+const MAX_INTERPRETER_BYTES: u64 = 256;
 
 /// Starts a child, and returns when its program runs. After an error no process of it is left.
 pub fn start(spec: LaunchSpec) -> Result<Running, LaunchError> {
@@ -83,11 +87,24 @@ impl StartingChild {
             Some(Report::SetupFailed(at, errno)) => failed(self.child_spec.setup.get(at), errno),
             Some(Report::CommandFailed(at, errno)) => failed(self.child_spec.command.get(at), errno),
             Some(Report::ExecFailed(errno)) => {
-                ProgramError::from_errno(self.program.clone(), io::Error::from_raw_os_error(errno)).into()
+                let (program, why) = (self.program.clone(), io::Error::from_raw_os_error(errno));
+                match interpreter(&program).filter(|_| why.kind() == io::ErrorKind::NotFound) {
+                    Some(interpreter) => ProgramError::Interpreter { program, interpreter }.into(),
+                    None => ProgramError::from_errno(program, why).into(),
+                }
             }
             _ => LaunchError::Vanished,
         }
     }
+}
+
+/// The interpreter that a script names in its first line.
+fn interpreter(program: &Path) -> Option<String> {
+    let mut start = Vec::new();
+    File::open(program).ok()?.take(MAX_INTERPRETER_BYTES).read_to_end(&mut start).ok()?;
+    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    line.split([' ', '\t']).find(|word| !word.is_empty()).map(str::to_owned)
 }
 
 /// The whole child as steps. Descriptors in them belong to `spec` and `streams`.
