@@ -95,14 +95,14 @@ impl CageOptions {
         isolation
     }
 
-    /// The program that traces other processes, if the command names one and may not use it.
+    /// The program that traces other processes, if the command runs one and may not use it.
     pub(crate) fn refused_debugger(&self, command: &[OsString]) -> Option<&'static str> {
         const DEBUGGERS: [&str; 7] = ["strace", "ltrace", "gdb", "lldb", "perf", "rr", "gdbserver"];
         named_program(command, &DEBUGGERS).filter(|_| !self.debug)
     }
 }
 
-/// The browser that starts a sandbox of its own, if the command names one.
+/// The browser that starts a sandbox of its own, if the command runs one.
 pub(crate) fn sandboxed_browser(command: &[OsString]) -> Option<&'static str> {
     const BROWSERS: [&str; 7] = [
         "chromium",
@@ -117,14 +117,22 @@ pub(crate) fn sandboxed_browser(command: &[OsString]) -> Option<&'static str> {
     named_program(command, &BROWSERS).filter(|_| !command.iter().any(is_off))
 }
 
-/// The first of `programs` that is a word of the command line, or of a shell's line in it.
+/// The first of `programs` that the command runs: the command itself, or one of a shell's line, as far as its first
+/// words tell.
 fn named_program(command: &[OsString], programs: &[&'static str]) -> Option<&'static str> {
+    const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
+    let file_name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
     let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-    let mut words =
-        words.iter().flat_map(|word| word.split(|c: char| c.is_whitespace() || ";|&()".contains(c)));
-    let name =
-        |word: &str| word.rsplit('/').next().and_then(|name| programs.iter().find(|known| **known == name));
-    words.find_map(name).copied()
+    let first = file_name(words.first()?);
+    let is_line = |word: &str| word.starts_with('-') && word.ends_with('c');
+    let line = words.iter().skip_while(|word| !is_line(word)).nth(1);
+    let line = line.filter(|_| SHELLS.contains(&first.as_str())).map_or("", |line| line.as_ref());
+    let first_word = |part: &str| {
+        part.split_whitespace().find(|word| *word != "exec" && !word.contains('=')).map(file_name)
+    };
+    let run = line.split([';', '|', '&', '(', ')', '\n']).filter_map(first_word);
+    let known = |name: String| programs.iter().find(|known| **known == name).copied();
+    std::iter::once(first.clone()).chain(run).find_map(known)
 }
 
 /// `SRC:DST:MODE`.

@@ -103,20 +103,22 @@ fn caged(
     let mut child = command.start(ledger)?;
     let status = terminal::relay(&mut child.running, &signals);
     let limit = child.running.reached_limit(status);
-    let hidden = match status {
-        Status::Exited(0) => Vec::new(),
-        _ => child.hidden_targets(arguments.command.get(1..).unwrap_or_default()),
+    let has_failed = status != Status::Exited(0);
+    let hidden = if has_failed {
+        child.hidden_targets(arguments.command.get(1..).unwrap_or_default())
+    } else {
+        Vec::new()
     };
-    let missed_network = child.missed_network();
+    let missed_network = has_failed && child.missed_network();
     print_report(&child.finish(status), "picoclaw run: ");
     hidden.iter().for_each(print_hidden);
     if missed_network {
         print::note("picoclaw run: this cage has no network: `--net host`");
     }
-    if let Some(program) = asked.refused_debugger(&arguments.command) {
+    if let Some(program) = asked.refused_debugger(&arguments.command).filter(|_| has_failed) {
         print::note(&format!("hint: `{program}` cannot trace processes in this cage; `--debug` lets it"));
     }
-    if let Some(program) = sandboxed_browser(&arguments.command).filter(|_| status != Status::Exited(0)) {
+    if let Some(program) = sandboxed_browser(&arguments.command).filter(|_| has_failed) {
         print::note(&format!(
             "hint: the sandbox of `{program}` does not start in this cage, which holds instead; `--no-sandbox` leaves it out"
         ));

@@ -103,7 +103,16 @@ fn a_debugger_without_the_flag_is_followed_by_its_name() {
     let hint = |command: &[&str]| project.run(command).stderr.contains("`--debug` lets it");
     assert!(hint(&["--", "sh", "-c", "exit 1; /usr/bin/gdb -p 1"]));
     assert!(!hint(&["--debug", "--", "sh", "-c", "exit 1; /usr/bin/gdb -p 1"]));
-    assert!(!hint(&["--", "sh", "-c", "echo strace-log"]), "the control: another word");
+    assert!(hint(&["--", "gdb", "--no-such-flag"]) || !is_here("gdb"));
+    for (why, line) in [
+        ("another word", "echo strace-log; false"),
+        ("an argument", "grep gdb /dev/null"),
+        ("it succeeds", "true || gdb"),
+    ] {
+        assert!(!hint(&["--", "sh", "-c", line]), "the control: {why}");
+    }
+    assert!(!hint(&["--", "grep", "gdb", "/dev/null"]), "the control: an argument");
+    assert!(!hint(&["--", "sh", "missing.sh", "gdb"]), "the control: an argument of a script");
 }
 
 #[test]

@@ -20,6 +20,11 @@ fn a_look_up_in_a_closed_network_is_followed_by_the_flag() {
             false,
         ),
         ("nothing", "print(1)", false),
+        (
+            "a name that it can do without",
+            "import contextlib\nwith contextlib.suppress(OSError): socket.getaddrinfo('example.org', 80)",
+            false,
+        ),
     ] {
         let ran = project.run(&["--", "/usr/bin/python3", "-c", &format!("import socket; {line}")]);
         assert_eq!(ran.stderr.contains(HINT), want, "{why}: {ran:?}");
