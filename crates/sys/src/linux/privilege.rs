@@ -1,5 +1,6 @@
 //! User namespace mappings, capabilities, and the loopback interface.
 
+use crate::linux::mount::write_file;
 use crate::linux::raw_syscall::syscall;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, Result};
@@ -65,7 +66,7 @@ pub(crate) fn drop_capabilities() -> Result<()> {
     if capabilities(None)? == no_capabilities { Ok(()) } else { Err(Errno::PERM) }
 }
 
-/// Brings the loopback interface of a new network namespace up.
+/// Brings the loopback interface of a new network namespace up, and opens all its ports: root has no capability there.
 pub(crate) fn loopback_up() -> Result<()> {
     // SAFETY: an all-zero `ifreq` is a valid value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -75,5 +76,8 @@ pub(crate) fn loopback_up() -> Result<()> {
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     // SAFETY: SIOCSIFFLAGS reads a live `ifreq`.
-    unsafe { syscall!(libc::SYS_ioctl, socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }.map(drop)
+    unsafe { syscall!(libc::SYS_ioctl, socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }?;
+    // Where `/proc` is read-only, as in some containers, the low ports stay closed.
+    let _ = write_file(CWD, c"/proc/sys/net/ipv4/ip_unprivileged_port_start", b"0");
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! What a command learns about its network, and which settings of the operator it gets.
 
+use super::publish::free_port;
 use super::{Project, is_here};
 use crate::test_instance::ran;
 
@@ -39,6 +40,30 @@ fn a_look_up_in_a_closed_network_is_followed_by_the_flag() {
         "import socket; socket.create_connection(('127.0.0.1', 1))",
     ]);
     assert!(!open.stderr.contains(HINT), "an open network: {open:?}");
+}
+
+/// Root has no capability in the cage, and low ports need none in its own network.
+#[test]
+fn a_closed_network_has_low_ports_and_the_hosts_stays_as_it_is() {
+    const SETTING: &str = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
+    let Some(project) = Project::new("low ports") else { return };
+    if !is_here("python3") {
+        return;
+    }
+    let before = std::fs::read_to_string(SETTING).unwrap();
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    if [" /proc ro", " /proc/sys ro"].iter().any(|mount| mounts.contains(mount)) {
+        picoclaw_testing::skip!("low ports: `/proc/sys` is read-only here");
+        return;
+    }
+    let bind = "import socket; socket.create_server(('127.0.0.1', 80)); print('listens')";
+    for flags in [&[][..], &["--publish", &format!("{}:80", free_port())]] {
+        let ran = project.run(&[flags, &["--", "/usr/bin/python3", "-c", bind]].concat());
+        assert_eq!(ran.stdout, "listens\n", "{flags:?}: {ran:?}");
+    }
+    assert_eq!(std::fs::read_to_string(SETTING).unwrap(), before, "the host's own network");
+    let open = project.run(&["--net", "host", "--", "cat", SETTING]);
+    assert_eq!(open.stdout, before, "the host's network in a cage: {open:?}");
 }
 
 #[test]

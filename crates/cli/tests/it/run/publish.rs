@@ -27,7 +27,7 @@ fn ask(address: impl Into<SocketAddr>, question: &str) -> Option<String> {
 }
 
 /// A port of the loopback on which nothing listens.
-fn free_port() -> u16 {
+pub(super) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 

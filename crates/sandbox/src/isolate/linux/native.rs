@@ -26,13 +26,14 @@ pub(super) fn namespaces(network: Network) -> u32 {
 /// What the first process of the namespaces does before the command starts.
 pub(super) fn setup(plan: &Plan) -> Result<Vec<Step>, IsolateError> {
     let mut steps = vec![map_own_ids()?];
+    if plan.network == Network::None {
+        // Before the root changes: the `/proc` of the cage is read-only.
+        steps.push(Step::LoopbackUp);
+    }
     steps.extend(rootfs_steps(plan)?);
     steps.push(Step::Proc(pid_max(plan)));
     steps.extend(mask_steps()?);
     steps.extend([Step::Devpts, console()?, Step::PivotRoot]);
-    if plan.network == Network::None {
-        steps.push(Step::LoopbackUp);
-    }
     Ok(steps)
 }
 
