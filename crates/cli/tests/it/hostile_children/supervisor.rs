@@ -107,6 +107,8 @@ fn records_of_killed_runs_are_swept() {
         soon("it runs", || alive(&mark) > 1);
         launcher.kill().unwrap();
         launcher.wait().unwrap();
+        // The next would be killed before it runs, if this were taken for it.
+        soon("it is gone", || alive(&mark) == 0);
     }
     assert!(!records().is_empty(), "the control: a killed run leaves its record");
     assert_eq!(project.sh(&[], "true").code, 0);
