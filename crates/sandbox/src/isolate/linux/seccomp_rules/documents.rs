@@ -28,8 +28,8 @@ fn applies(applies: Applies) -> &'static str {
         Applies::ToRoot => "children of root",
         Applies::OwnPids => "native, bubblewrap",
         Applies::HostPids => "Landlock alone, fence",
-        Applies::WithoutUnixSockets => "fence, Landlock, unless `isolation.unix_sockets`",
-        Applies::WithoutNetwork => "Landlock with a closed network",
+        Applies::WithoutUnixSockets => "full fence, Landlock alone, unless `isolation.unix_sockets`",
+        Applies::WithoutNetwork => "Landlock alone with a closed network",
         Applies::WithoutDebug => "every child without `--debug`",
         Applies::WithDebug => "`picoclaw run --debug`",
     }
