@@ -55,16 +55,16 @@ pub(crate) enum Command {
     Doctor(DoctorArguments),
     /// Show version, configuration, workspaces and every exception to the defaults
     Status(Listing),
-    /// Create an instance and set up a model: found, tested, written down
+    /// Create an instance and, at a terminal, find, test and configure a model
     Onboard(OnboardArguments),
-    /// Explain what becomes of a PicoClaw home here, key by key, and adapt it
+    /// Compare a PicoClaw home with this program, key by key, and adapt it
     Migrate(MigrateArguments),
     /// Validate or show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Read and verify the audit log
     Audit(AuditArgs),
-    /// Bless the content of files that become instructions: AGENT.md, HEARTBEAT.md, memory, skills
+    /// Trust the present content of instruction files: AGENT.md, HEARTBEAT.md, memory, skills
     Trust(TrustArguments),
     /// List and revoke the acts that were answered with `always`
     #[command(subcommand)]
@@ -110,7 +110,7 @@ pub(crate) struct Listing {
 /// `picoclaw trust`.
 #[derive(Debug, Args)]
 pub(crate) struct TrustArguments {
-    /// Files in an agent's workspace; what changes later is no longer blessed
+    /// Files in an agent's workspace; a file that changes later is no longer trusted
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -124,13 +124,13 @@ pub(crate) struct OnboardArguments {
     /// Set up this model without a question, such as `openai/gpt-4.1` or `ollama/qwen3`
     #[arg(long, value_name = "ID")]
     pub(crate) model: Option<String>,
-    /// The address of its interface, instead of the provider's own
+    /// The base URL of its API, instead of the provider's own
     #[arg(long, value_name = "URL", requires = "model")]
     pub(crate) api_base: Option<String>,
     /// The environment variable that holds its key
     #[arg(long, value_name = "NAME", requires = "model")]
     pub(crate) key_env: Option<String>,
-    /// Do not ask the model anything: neither the test nor the first turn
+    /// Send nothing to the model: neither the test nor the first turn
     #[arg(long, requires = "model")]
     pub(crate) no_test: bool,
     /// Set up no model
@@ -147,7 +147,7 @@ pub(crate) struct MigrateArguments {
     /// The home to read, instead of `$PICOCLAW_HOME` and `~/.picoclaw`
     #[arg(value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// Say for every key what it means here, and what to change; the default
+    /// Print for every key what it means here, and what to change; the default
     #[arg(long)]
     pub(crate) explain: bool,
     /// Make the changes, after a copy of each file
@@ -164,7 +164,7 @@ pub(crate) struct MigrateArguments {
     after_help = "Without a model, a line runs as a command and `TOOL {json}` runs that tool: same policy, same cage, same audit log.\n\nExit codes with a message: 0 answered · 1 failed · 2 bad usage or configuration · 3 an approval was needed and no person could be asked."
 )]
 pub(crate) struct AgentArguments {
-    /// Run one turn with this message; `-` reads it from standard input, as does no message if that is not a terminal
+    /// Run one turn with this message; `-` reads it from standard input, which is the default if that is not a terminal
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) message: Option<String>,
     /// The session to continue or start
@@ -285,7 +285,7 @@ pub(crate) struct RunArguments {
     /// Pass an environment variable with its value, which stays out of the command line
     #[arg(long, value_name = "NAME")]
     pub(crate) pass: Vec<String>,
-    /// Let the command use your ssh-agent, and know your known hosts; keys stay outside
+    /// Let the command use your ssh-agent and read your known hosts; keys stay outside
     #[arg(long)]
     pub(crate) ssh_agent: bool,
     /// Let the command sign and decrypt by your gpg-agent, and read your public keys; private keys stay outside
@@ -342,7 +342,7 @@ pub(crate) struct CageArguments {
     /// Let the command write a protected file of its directory, such as .git/config
     #[arg(long, value_name = "PATH")]
     pub(crate) unprotect: Vec<PathBuf>,
-    /// The network: a private loopback only, which is the default, or the host's
+    /// The network: `none`, a private loopback, which is the default without a profile, or `host`
     #[arg(long, value_parser = ["none", "host"])]
     pub(crate) net: Option<String>,
     /// Toolchains to expose: `auto`, `none` or a list such as `rust,node`

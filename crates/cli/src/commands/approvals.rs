@@ -14,7 +14,7 @@ use picoclaw_sandbox::{printable, printable_json};
 pub(crate) enum ApprovalsCommand {
     /// List the acts that are always allowed
     List(Listing),
-    /// Ask about such an act again
+    /// Remove one from the list, so that it is asked about again
     Revoke {
         /// Its id in the list
         id: String,

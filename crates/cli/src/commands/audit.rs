@@ -25,7 +25,7 @@ enum AuditCommand {
     Show(show::ShowArgs),
     /// Check that no record was changed, added or removed
     Verify(verify::VerifyArgs),
-    /// Go on after the audit log was emptied, rolled back, replaced or changed; this is recorded
+    /// Continue after the audit log was emptied, rolled back, replaced or changed; this is recorded
     Accept,
 }
 

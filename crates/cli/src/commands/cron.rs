@@ -61,7 +61,7 @@ pub(crate) enum CronCommand {
 /// `picoclaw cron add`.
 #[derive(Debug, Args)]
 pub(crate) struct AddArguments {
-    /// Its name
+    /// The name of the job
     #[arg(short, long)]
     name: String,
     /// What it does
@@ -70,7 +70,7 @@ pub(crate) struct AddArguments {
     /// When
     #[command(flatten)]
     when: WhenArguments,
-    /// The agent it belongs to; `main` by default
+    /// The agent that owns the job; `main` by default
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
     /// The time zone of an expression, such as `Europe/Berlin`; the system's by default

@@ -22,7 +22,7 @@ pub(crate) enum ProfileCommand {
         /// Its name
         name: String,
     },
-    /// Validate a profile, and say what it comes to on this machine
+    /// Validate a profile, and show what it exposes on this machine
     Check {
         /// Its name
         name: String,

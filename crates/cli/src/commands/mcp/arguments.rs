@@ -12,7 +12,7 @@ pub(crate) enum McpCommand {
     Serve(ServeArguments),
     /// Run a third-party MCP server in a cage of its own, with its tools pinned
     Wrap(WrapArguments),
-    /// Show what changed in a server's tools, and consent to it
+    /// Show what changed in a server's tools, and accept it
     Trust(TrustArguments),
     /// Print the configuration that puts these tools into another program
     Install(InstallArguments),
@@ -24,7 +24,7 @@ pub(crate) enum McpCommand {
     Show(TestArguments),
     /// Start a server of the configuration, ask for its tools, and end it
     Test(TestArguments),
-    /// Take a server out of the configuration
+    /// Remove a server from the configuration
     Remove(RemoveArguments),
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct ServeArguments {
     /// The agent on whose behalf they work
     #[arg(long, value_name = "ID")]
     pub(crate) agent: Option<String>,
-    /// ToolSet only tools that change nothing, and run no command
+    /// Offer only tools that change nothing and run no command
     #[arg(long)]
     pub(crate) read_only: bool,
 }
@@ -62,7 +62,7 @@ pub(crate) struct ServeArguments {
     after_help = "The server sees its program, the absolute paths in its command line (read-only) and a home of its own.\nExit codes: the server's own; 128+n for a signal; 125 when the cage could not be built; 126 and 127 as shells do."
 )]
 pub(crate) struct WrapArguments {
-    /// What to call the server, instead of a name from its command line
+    /// The name of the server, instead of one from its command line
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// A directory that the server may write and works in, instead of a home of its own
@@ -77,7 +77,7 @@ pub(crate) struct WrapArguments {
     /// Pass on questions of the server to the host's user, marked as its own
     #[arg(long)]
     pub(crate) allow_elicitation: bool,
-    /// What it sees and has beside.
+    /// The cage.
     #[command(flatten)]
     pub(crate) cage: CageArguments,
     /// The server's command and its arguments
@@ -111,7 +111,7 @@ pub(crate) struct AddArguments {
     /// Send a header along, `Name: value`
     #[arg(short = 'H', long, value_name = "HEADER")]
     pub(crate) header: Vec<String>,
-    /// How the server is reached; an address is `http`, anything else `stdio`
+    /// The transport; by default `http` for a URL and `stdio` for a command
     #[arg(short, long, value_name = "KIND")]
     pub(crate) transport: Option<Transport>,
     /// Expose a path to this server read-only
@@ -132,9 +132,9 @@ pub(crate) struct AddArguments {
     /// Show its tools from the start
     #[arg(long, overrides_with = "deferred")]
     pub(crate) no_deferred: bool,
-    /// What to call the server: letters, digits, `-`, `_` and `.`
+    /// The name of the server: letters, digits, `-`, `_` and `.`
     pub(crate) name: String,
-    /// The server's command and its arguments, or its address
+    /// The server's command and its arguments, or its URL
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD_OR_URL")]
     pub(crate) target: Vec<String>,
 }
@@ -142,13 +142,13 @@ pub(crate) struct AddArguments {
 /// The transport of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Transport {
-    /// A program that speaks on its standard streams
+    /// A program that speaks MCP on its standard streams
     Stdio,
     /// Streamable HTTP
     Http,
-    /// The same
+    /// Streamable HTTP
     StreamableHttp,
-    /// The same: servers of the older kind are asked for the newer one
+    /// Streamable HTTP, too: the older transport is not supported
     Sse,
 }
 
@@ -167,7 +167,7 @@ impl Transport {
 /// `picoclaw mcp list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
-    /// Start each server that is enabled, and say whether it came
+    /// Start each enabled server, and report whether it answers
     #[arg(long)]
     pub(crate) status: bool,
     /// How long each may take, such as 5s
@@ -198,9 +198,9 @@ pub(crate) struct RemoveArguments {
 /// `picoclaw mcp install`.
 #[derive(Debug, Args)]
 pub(crate) struct InstallArguments {
-    /// The program that is to have the tools
+    /// The program that gets the tools
     pub(crate) host: Host,
-    /// Print only; nothing else is ever done
+    /// Print the configuration; the default, and all that is done
     #[arg(long)]
     pub(crate) print: bool,
     /// The directory that the tools work in, instead of the agent's own workspace
