@@ -52,12 +52,13 @@ fi
 `make everyday` writes this page. It runs the tasks of `spec/everyday.toml` that pass on the host in
 three places, each time in a new project and without a network:
 
-- **cage**: `picoclaw run`, with no flag, and with the one flag that a task needs and the output names;
-- **bubblewrap**: `bwrap --ro-bind / /`, the project writable, private `/tmp`, `/proc`, `/dev`, pid and
-  network namespaces. The whole disk is readable, your home and its keys included;
-- **sandbox-runtime** (`@anthropic-ai/sandbox-runtime` 0.0.83): no host allowed, the project, `/tmp` and
-  `/var/tmp` writable, with the temporary directory that it names (`/tmp/claude`) made for it. The
-  whole disk is readable here too.
+- **cage**: `picoclaw run`, with no flag, and with the one flag that a task needs and the output
+  names;
+- **bubblewrap**: `bwrap --ro-bind / /`, the project writable, private `/tmp`, `/proc`, `/dev`, pid
+  and network namespaces. The whole disk is readable, your home and its keys included;
+- **sandbox-runtime** (`@anthropic-ai/sandbox-runtime` 0.0.83): no host allowed, the project, `/tmp`
+  and `/var/tmp` writable, with the temporary directory that it names (`/tmp/claude`) made for it.
+  The whole disk is readable here too.
 
 So the cage is the only one of the three in which a task cannot read your home; the table says what
 that costs.
