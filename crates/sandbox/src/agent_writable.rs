@@ -89,7 +89,7 @@ impl AgentWritable {
             .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()));
         let loaders = given
             .chain(code.variables)
-            .filter(|(name, _)| LOADER_VARIABLES.contains(&name.as_str()))
+            .filter(|(name, _)| LOADER_VARIABLES.iter().any(|known| known.eq_ignore_ascii_case(name)))
             .map(|(_, value)| value);
         let paths = code.paths.into_iter().find(|path| self.contains(path));
         paths

@@ -5,10 +5,13 @@
 
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Limits, Network};
-use picoclaw_sandbox::isolate::{Backend, Cage, Confinement, Plan, UserEnvironment, windows_rules};
+use picoclaw_sandbox::isolate::{
+    Backend, Cage, Confinement, Plan, SearchPath, UserEnvironment, windows_rules,
+};
 use picoclaw_sandbox::launch::{
     Background, CancelToken, ChildSetup, Deadline, LaunchError, LaunchSpec, Output, OutputLimit, Principal,
-    State, Status, Stdin, Streams, WindowSize, WorkDir, find_program, run_to_end, run_with_output, start,
+    State, Status, Stdin, Streams, WindowSize, WorkDir, environment, find_program, run_to_end,
+    run_with_output, start,
 };
 use picoclaw_testing::skip;
 use std::ffi::{OsStr, OsString};
@@ -84,6 +87,19 @@ fn a_command_ends_with_its_code_and_its_output() {
     assert_eq!(said(&finished.stderr.to_text()), "err");
 }
 
+/// The system has variables such as `=C:`, and spells others as it likes.
+#[test]
+fn the_variables_of_the_system_do_not_stop_a_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let system = [("=C:", r"C:\"), ("Path", "x"), ("PATH", "y")];
+    let system = system.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    let mut environment = environment::without_secrets(host().into_iter().chain(system), &[]);
+    assert_eq!(environment::get(&environment, "path"), Some(OsStr::new("y")));
+    environment::set(&mut environment, PART, "output");
+    let finished = run_to_end(LaunchSpec { environment, ..spec("output", dir.path()) }).unwrap();
+    assert_eq!(finished.status, Status::Exited(3));
+}
+
 #[test]
 fn more_output_than_is_kept_is_cut_and_blocks_nothing() {
     let dir = tempfile::tempdir().unwrap();
@@ -142,10 +158,19 @@ fn a_pseudo_terminal_is_refused_by_name() {
 fn a_program_is_found_along_the_path_and_no_batch_file_is() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("tool.cmd"), "@exit").unwrap();
+    std::fs::write(dir.path().join("tool"), "#!/bin/sh").unwrap();
+    std::fs::write(dir.path().join("tool2.1.exe"), "").unwrap();
     let path = std::env::join_paths([dir.path(), cmd().parent().unwrap()]).unwrap();
     let found = find_program(OsStr::new("cmd"), &path, dir.path()).unwrap();
     assert_eq!(found.file_name().unwrap().to_ascii_lowercase(), "cmd.exe");
-    assert_eq!(find_program(OsStr::new("tool"), &path, dir.path()).unwrap_err().exit_code(), 127);
+    let whole = cmd();
+    assert_eq!(find_program(whole.as_os_str(), &path, dir.path()).unwrap(), whole);
+    assert!(find_program(OsStr::new("tool2.1"), &path, dir.path()).is_ok());
+    assert_eq!(find_program(OsStr::new("nothing"), &path, dir.path()).unwrap_err().exit_code(), 127);
+    let refused = find_program(OsStr::new("tool"), &path, dir.path()).unwrap_err();
+    assert_eq!(refused.exit_code(), 126);
+    let why = std::error::Error::source(&refused).unwrap().to_string();
+    assert!(why.contains("batch file"), "{why}");
 }
 
 #[test]
@@ -170,7 +195,7 @@ fn a_confined_command_has_its_own_environment_or_does_not_start() {
     };
     let cage = Confinement::Cage(Arc::new(Cage::new(plan, Backend::RestrictedToken).unwrap()));
     let work_dir = WorkDir::open(user.path()).unwrap();
-    let mut environment = windows_rules::variables(host(), user.path(), &[]);
+    let mut environment = windows_rules::variables(host(), user.path(), &[], SearchPath::Outside(None));
     environment.push((PART.into(), "write".into()));
     let setup = cage.child_setup(work_dir, Vec::new()).unwrap();
     let confined = LaunchSpec { environment, setup, ..spec("write", user.path()) };

@@ -1,8 +1,10 @@
 //! The cage of a child on Windows: the limits of its job, and its environment.
 
-use super::{CageRequest, Confined};
+use super::{CageRequest, ChildDir, Confined};
 use crate::isolate::windows_rules::{access_rules, variables};
-use crate::isolate::{Backend, Cage, Confinement, IsolateError, MountRule, Plan, PlanError, UserEnvironment};
+use crate::isolate::{
+    Backend, Cage, Confinement, IsolateError, MountRule, Plan, PlanError, SearchPath, UserEnvironment,
+};
 use crate::launch::environment::Variables;
 use crate::protect::Protection;
 use picoclaw_policy::config::{ExposeMode, IsolationConfig};
@@ -28,13 +30,18 @@ impl<'r> PlannedCage<'r> {
         }
         let work_dir = dir.resolve(user);
         let IsolationConfig { network, unix_sockets, limits, debug, tmp_mb, .. } = *isolation;
+        let search = match dir {
+            ChildDir::Project { path, .. } => SearchPath::All(path),
+            ChildDir::Path { path, .. } => SearchPath::Outside(Some(path)),
+            ChildDir::Private => SearchPath::Outside(Some(&work_dir)),
+        };
         let protection = match dir.workspace() {
             Some(workspace) => Protection::of_workspace(&workspace.path, &isolation.protect),
             None => Protection::none(),
         };
         let mounts: Vec<MountRule> = Vec::new();
         let rules = access_rules(user.path(), &work_dir);
-        let environment = variables(host.iter().cloned(), user.path(), &isolation.env_pass);
+        let environment = variables(host.iter().cloned(), user.path(), &isolation.env_pass, search);
         let plan = Arc::new(Plan { mounts, work_dir, network, unix_sockets, limits, debug, tmp_mb });
         let user = user.clone();
         Ok(Self { isolation, plan, environment, rules, user, protection })

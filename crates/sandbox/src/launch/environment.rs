@@ -21,7 +21,9 @@ pub fn without_secrets(
 ) -> Variables {
     let mut kept: Variables = Vec::new();
     for (name, value) in host {
+        // Windows keeps the current directory of each drive in variables such as `=C:`.
         let plain = !name.is_empty()
+            && !name.as_encoded_bytes().starts_with(b"=")
             && !is_secret_name(&name)
             && !holds_secret(&value, secrets)
             && !looks_secret(&value.to_string_lossy());
@@ -35,7 +37,7 @@ pub fn without_secrets(
 /// Sets a variable, in its place if it exists.
 pub fn set(variables: &mut Variables, name: impl AsRef<OsStr>, value: impl Into<OsString>) {
     let (name, value) = (name.as_ref(), value.into());
-    match variables.iter_mut().find(|(known, _)| known == name) {
+    match variables.iter_mut().find(|(known, _)| is_same_name(known, name)) {
         Some(variable) => variable.1 = value,
         None => variables.push((name.to_owned(), value)),
     }
@@ -43,7 +45,15 @@ pub fn set(variables: &mut Variables, name: impl AsRef<OsStr>, value: impl Into<
 
 /// The value of `name`.
 pub fn get<'v>(variables: &'v Variables, name: &str) -> Option<&'v OsStr> {
-    variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+    variables
+        .iter()
+        .find(|(known, _)| is_same_name(known, OsStr::new(name)))
+        .map(|(_, value)| value.as_os_str())
+}
+
+/// Whether two names are those of one variable: on Windows `Path` is `PATH`.
+fn is_same_name(a: &OsStr, b: &OsStr) -> bool {
+    if cfg!(windows) { a.eq_ignore_ascii_case(b) } else { a == b }
 }
 
 /// Sets `PWD` and removes `OLDPWD`, as a shell does.
@@ -95,6 +105,7 @@ mod tests {
             ("the shortest spelling", "DB_PASS", "x", false),
             ("a word that only begins so", "PASSIVE_MODE", "1", true),
             ("a terminal's own", "TERM", "xterm", true),
+            ("the directory of a drive", "=C:", r"C:\Users", false),
             ("a URL with a password", "DATABASE_URL", "postgres://u:secret@db/x", false),
             ("one without", "HOMEPAGE", "https://example.org/x", true),
             ("what looks like a token", "GH", "ghp_0123456789abcdefghijklmnop", false),
