@@ -55,7 +55,8 @@ impl UserEnvironment {
     /// Labels them low, so that confined children may write there.
     #[cfg(windows)]
     pub fn label_low(&self) -> io::Result<()> {
-        self.directories().iter().try_for_each(|path| crate::isolate::windows::label_low(path))
+        let writable = windows_rules::writable_directories(&self.0);
+        writable.iter().try_for_each(|path| crate::isolate::windows::label_low(path))
     }
 
     /// The directories, parents first.

@@ -2,6 +2,7 @@
 //!
 //! The tables are compiled everywhere, so that their tests run everywhere.
 
+use crate::isolate::environment::SearchPath;
 use crate::isolate::error::StartError;
 use crate::launch::environment::{Variables, set};
 use picoclaw_policy::config::{Backend as BackendChoice, Expose};
@@ -47,9 +48,15 @@ pub fn redirected(user: &Path) -> impl Iterator<Item = (&'static str, PathBuf)> 
     REDIRECTED.iter().map(|(name, directory)| (*name, joined(user, directory)))
 }
 
-/// The directories of the user environment at `user`, parents first. Confined children may write there.
+/// The directories of the user environment at `user`, parents first.
 pub fn directories(user: &Path) -> Vec<PathBuf> {
     ["home", "tmp", "AppData", "AppData/Roaming", "AppData/Local"].map(|name| joined(user, name)).to_vec()
+}
+
+/// Those that confined children may write. None is beneath another: a child could replace it by a junction, and what the
+/// junction leads to would be labelled next time.
+pub fn writable_directories(user: &Path) -> Vec<PathBuf> {
+    ["home", "tmp", "AppData/Roaming", "AppData/Local"].map(|name| joined(user, name)).to_vec()
 }
 
 fn joined(user: &Path, directory: &str) -> PathBuf {
@@ -61,6 +68,7 @@ pub fn variables(
     host: impl IntoIterator<Item = (OsString, OsString)>,
     user: &Path,
     pass: &[String],
+    search: SearchPath<'_>,
 ) -> Variables {
     let mut kept = Variables::new();
     for (name, value) in host {
@@ -68,6 +76,7 @@ pub fn variables(
         let is_listed = PASSED_VARIABLES.contains(&text.as_str())
             || pass.iter().any(|known| known.to_uppercase() == text);
         if is_listed && !REDIRECTED.iter().any(|(redirected, _)| *redirected == text) {
+            let value = if text == "PATH" { search.apply(&value) } else { value };
             set(&mut kept, &name, value);
         }
     }
@@ -94,9 +103,11 @@ pub fn refusal(backend: BackendChoice, exposures: &[Expose]) -> Option<StartErro
 pub fn access_rules(user: &Path, work_dir: &Path) -> Vec<String> {
     let mut rules = vec![
         "token: no privileges but traversal, administrators deny-only, low integrity".to_owned(),
-        "job: ends with picoclaw, no breakaway, no desktop".to_owned(),
+        "job: ends with picoclaw, no breakaway, no desktop unless picoclaw is in a job itself".to_owned(),
     ];
-    rules.extend(directories(user).iter().map(|path| format!("read and write: `{}`", path.display())));
+    rules.extend(
+        writable_directories(user).iter().map(|path| format!("read and write: `{}`", path.display())),
+    );
     rules.push(format!(
         "read, and write only what is labelled low: `{}` and everything else that you can read",
         work_dir.display()
@@ -113,7 +124,7 @@ mod tests {
     fn six_variables_lead_into_the_user_environment() {
         let user = Path::new("u");
         let host = [
-            ("Path", r"C:\Windows"),
+            ("Path", "/windows"),
             ("SystemRoot", r"C:\Windows"),
             ("UserProfile", r"C:\Users\me"),
             ("AppData", r"C:\Users\me\AppData\Roaming"),
@@ -122,11 +133,12 @@ mod tests {
             ("My_Token", "given on"),
         ];
         let host = host.map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let got = variables(host, user, &["MY_TOKEN".to_owned(), "USERPROFILE".to_owned()]);
+        let pass = ["MY_TOKEN".to_owned(), "USERPROFILE".to_owned()];
+        let got = variables(host, user, &pass, SearchPath::All(user));
         let got: Vec<_> =
             got.iter().map(|(name, value)| (name.to_str().unwrap(), PathBuf::from(value))).collect();
         let want = [
-            ("Path", PathBuf::from(r"C:\Windows")),
+            ("Path", PathBuf::from("/windows")),
             ("SystemRoot", PathBuf::from(r"C:\Windows")),
             ("My_Token", PathBuf::from("given on")),
             ("USERPROFILE", user.join("home")),
@@ -143,8 +155,16 @@ mod tests {
     fn every_redirected_variable_names_a_directory_that_is_made() {
         let user = Path::new("u");
         let made = directories(user);
+        let writable = writable_directories(user);
         for (name, path) in redirected(user) {
-            assert!(made.contains(&path), "{name}");
+            assert!(made.contains(&path) && writable.contains(&path), "{name}");
+        }
+        for path in &writable {
+            assert!(
+                !writable.iter().any(|other| other != path && path.starts_with(other)),
+                "{}",
+                path.display()
+            );
         }
         for path in &made {
             let parent = path.parent().unwrap();

@@ -5,8 +5,9 @@ use std::io;
 use std::os::windows::io::{AsRawHandle as _, BorrowedHandle};
 use std::sync::{Mutex, PoisonError};
 use windows_sys::Win32::System::Console::{
-    CONSOLE_MODE, CONSOLE_SCREEN_BUFFER_INFO, CTRL_C_EVENT, ENABLE_ECHO_INPUT, FlushConsoleInputBuffer,
-    GetConsoleMode, GetConsoleScreenBufferInfo, SetConsoleCtrlHandler, SetConsoleMode,
+    CONSOLE_MODE, CONSOLE_SCREEN_BUFFER_INFO, CTRL_C_EVENT, CTRL_CLOSE_EVENT, CTRL_LOGOFF_EVENT,
+    CTRL_SHUTDOWN_EVENT, ENABLE_ECHO_INPUT, FlushConsoleInputBuffer, GetConsoleMode,
+    GetConsoleScreenBufferInfo, SetConsoleCtrlHandler, SetConsoleMode,
 };
 use windows_sys::core::BOOL;
 
@@ -40,7 +41,13 @@ pub fn on_console_events(handle: impl Fn(ConsoleEvent) -> bool + Send + 'static)
 unsafe extern "system" fn on_event(kind: u32) -> BOOL {
     let event = if kind == CTRL_C_EVENT { ConsoleEvent::Interrupt } else { ConsoleEvent::End };
     let handler = HANDLER.lock().unwrap_or_else(PoisonError::into_inner);
-    handler.as_ref().is_some_and(|handle| handle(event)).into()
+    let is_handled = handler.as_ref().is_some_and(|handle| handle(event));
+    drop(handler);
+    // When the window is closed, and at logoff and shutdown, the system ends the program once this returns.
+    while is_handled && [CTRL_CLOSE_EVENT, CTRL_LOGOFF_EVENT, CTRL_SHUTDOWN_EVENT].contains(&kind) {
+        std::thread::park();
+    }
+    is_handled.into()
 }
 
 /// Columns and rows of the window of a console.

@@ -10,17 +10,18 @@ use std::os::windows::io::{AsRawHandle as _, BorrowedHandle, FromRawHandle as _,
 use std::ptr;
 use windows_sys::Wdk::Foundation::OBJECT_ATTRIBUTES;
 use windows_sys::Wdk::Storage::FileSystem::{
-    FILE_CREATE, FILE_DIRECTORY_FILE, FILE_DISPOSITION_DELETE, FILE_DISPOSITION_INFORMATION,
-    FILE_DISPOSITION_INFORMATION_EX, FILE_DISPOSITION_POSIX_SEMANTICS, FILE_INFORMATION_CLASS,
-    FILE_NON_DIRECTORY_FILE, FILE_OPEN, FILE_OPEN_IF, FILE_OPEN_REPARSE_POINT, FILE_RENAME_INFORMATION,
-    FILE_RENAME_POSIX_SEMANTICS, FILE_RENAME_REPLACE_IF_EXISTS, FILE_SYNCHRONOUS_IO_NONALERT,
-    FileDispositionInformation, FileDispositionInformationEx, FileRenameInformation, FileRenameInformationEx,
-    NtCreateFile, NtSetInformationFile,
+    FILE_CREATE, FILE_DIRECTORY_FILE, FILE_DISPOSITION_DELETE, FILE_DISPOSITION_IGNORE_READONLY_ATTRIBUTE,
+    FILE_DISPOSITION_INFORMATION, FILE_DISPOSITION_INFORMATION_EX, FILE_DISPOSITION_POSIX_SEMANTICS,
+    FILE_INFORMATION_CLASS, FILE_NON_DIRECTORY_FILE, FILE_OPEN, FILE_OPEN_IF, FILE_OPEN_REPARSE_POINT,
+    FILE_RENAME_INFORMATION, FILE_RENAME_POSIX_SEMANTICS, FILE_RENAME_REPLACE_IF_EXISTS,
+    FILE_SYNCHRONOUS_IO_NONALERT, FileDispositionInformation, FileDispositionInformationEx,
+    FileRenameInformation, FileRenameInformationEx, NtCreateFile, NtSetInformationFile,
 };
 use windows_sys::Win32::Foundation::{
     ERROR_DIRECTORY_NOT_SUPPORTED, ERROR_IO_PENDING, ERROR_LOCK_VIOLATION, ERROR_NO_MORE_FILES, NTSTATUS,
-    OBJ_CASE_INSENSITIVE, RtlNtStatusToDosError, STATUS_FILE_IS_A_DIRECTORY, STATUS_INVALID_INFO_CLASS,
-    STATUS_INVALID_PARAMETER, STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED, UNICODE_STRING,
+    OBJ_CASE_INSENSITIVE, OBJ_DONT_REPARSE, RtlNtStatusToDosError, STATUS_FILE_IS_A_DIRECTORY,
+    STATUS_INVALID_INFO_CLASS, STATUS_INVALID_PARAMETER, STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED,
+    UNICODE_STRING,
 };
 use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, FILE_APPEND_DATA, FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_NORMAL,
@@ -124,12 +125,18 @@ pub struct ListedName {
 
 /// Opens `name`, one component in `dir`. An empty name is `dir` itself, opened once more.
 pub fn open_at(dir: BorrowedHandle<'_>, name: &OsStr, how: &OpenHow) -> io::Result<OwnedHandle> {
+    let units = component(name)?;
+    open(Some(dir), &units, &OpenHow { follow: false, ..*how })
+}
+
+/// One component of a path.
+fn component(name: &OsStr) -> io::Result<Vec<u16>> {
     let units: Vec<u16> = name.encode_wide().collect();
     let separators = [b'\\', b'/', b':', 0].map(u16::from);
     if units.iter().any(|unit| separators.contains(unit)) || name == "." || name == ".." {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
-    open(Some(dir), &units, &OpenHow { follow: false, ..*how })
+    Ok(units)
 }
 
 /// Opens an absolute path of the operator.
@@ -156,7 +163,8 @@ fn open(dir: Option<BorrowedHandle<'_>>, units: &[u16], how: &OpenHow) -> io::Re
         Length: size_of::<OBJECT_ATTRIBUTES>() as u32,
         RootDirectory: dir.map_or(ptr::null_mut(), |dir| dir.as_raw_handle()),
         ObjectName: &raw const name,
-        Attributes: OBJ_CASE_INSENSITIVE,
+        // The directory itself may have become a junction since it was opened.
+        Attributes: OBJ_CASE_INSENSITIVE | if dir.is_some() { OBJ_DONT_REPARSE } else { 0 },
         ..Default::default()
     };
     let access = SYNCHRONIZE
@@ -289,7 +297,7 @@ pub fn rename_at(
     name: &OsStr,
     replace: bool,
 ) -> io::Result<()> {
-    let units: Vec<u16> = name.encode_wide().collect();
+    let units = component(name)?;
     let bytes = units.len() * 2;
     let header = std::mem::offset_of!(FILE_RENAME_INFORMATION, FileName);
     let mut buffer = vec![0u64; (size_of::<FILE_RENAME_INFORMATION>() + bytes).div_ceil(8)];
@@ -326,8 +334,11 @@ fn buffer_name(info: *mut FILE_RENAME_INFORMATION) -> *mut u16 {
 
 /// Removes a file or an empty directory, opened with [`FileAccess::Delete`]: its name is free at once where the system can.
 pub fn remove(file: BorrowedHandle<'_>) -> io::Result<()> {
-    let posix =
-        FILE_DISPOSITION_INFORMATION_EX { Flags: FILE_DISPOSITION_DELETE | FILE_DISPOSITION_POSIX_SEMANTICS };
+    let posix = FILE_DISPOSITION_INFORMATION_EX {
+        Flags: FILE_DISPOSITION_DELETE
+            | FILE_DISPOSITION_POSIX_SEMANTICS
+            | FILE_DISPOSITION_IGNORE_READONLY_ATTRIBUTE,
+    };
     let length = size_of::<FILE_DISPOSITION_INFORMATION_EX>() as u32;
     match set_information(file, (&raw const posix).cast(), length, FileDispositionInformationEx) {
         Err(code) if is_unknown_class(code) => {

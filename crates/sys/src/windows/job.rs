@@ -16,6 +16,7 @@ use windows_sys::Win32::System::JobObjects::{
     JobObjectBasicAccountingInformation, JobObjectBasicUIRestrictions, JobObjectExtendedLimitInformation,
     QueryInformationJobObject, SetInformationJobObject, TerminateJobObject,
 };
+use windows_sys::Win32::System::Threading::GetCurrentProcess;
 
 /// Windows, clipboard, settings and session of the desktop: a command needs none of them.
 const UI_RESTRICTIONS: u32 = JOB_OBJECT_UILIMIT_DESKTOP
@@ -39,7 +40,8 @@ pub struct JobLimits {
     pub memory: Option<usize>,
     /// Processor time of each, in user mode. A process that has had it is ended.
     pub processor_time: Option<Duration>,
-    /// Whether access to the desktop is restricted.
+    /// Whether access to the desktop is restricted, unless this process is in a job itself: a job within another
+    /// cannot do that.
     pub no_desktop: bool,
 }
 
@@ -69,7 +71,7 @@ impl Job {
                 i64::try_from(time.as_nanos() / TICK.as_nanos()).unwrap_or(i64::MAX);
         }
         job.set(JobObjectExtendedLimitInformation, &extended)?;
-        if limits.no_desktop {
+        if limits.no_desktop && !is_in_job()? {
             let ui = JOBOBJECT_BASIC_UI_RESTRICTIONS { UIRestrictionsClass: UI_RESTRICTIONS };
             job.set(JobObjectBasicUIRestrictions, &ui)?;
         }
@@ -115,4 +117,12 @@ impl Job {
             SetInformationJobObject(self.0.as_raw_handle(), class, ptr::from_ref(value).cast(), size)
         })
     }
+}
+
+/// Whether this process is in a job.
+fn is_in_job() -> io::Result<bool> {
+    let mut is_there = 0;
+    // SAFETY: the pseudo handle of this process is always valid, no job means any, and the result is written to a local.
+    check(unsafe { IsProcessInJob(GetCurrentProcess(), ptr::null_mut(), &raw mut is_there) })?;
+    Ok(is_there != 0)
 }

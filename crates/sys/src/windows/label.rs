@@ -8,10 +8,9 @@ use windows_sys::Win32::Foundation::{ERROR_SUCCESS, LocalFree};
 use windows_sys::Win32::Security::Authorization::{
     ConvertSecurityDescriptorToStringSecurityDescriptorW,
     ConvertStringSecurityDescriptorToSecurityDescriptorW, GetSecurityInfo, SDDL_REVISION_1, SE_FILE_OBJECT,
-    SetSecurityInfo,
 };
 use windows_sys::Win32::Security::{
-    GetSecurityDescriptorSacl, LABEL_SECURITY_INFORMATION, OBJECT_SECURITY_INFORMATION, PSECURITY_DESCRIPTOR,
+    LABEL_SECURITY_INFORMATION, OBJECT_SECURITY_INFORMATION, PSECURITY_DESCRIPTOR, SetKernelObjectSecurity,
 };
 
 /// Memory of the system that is given back with `LocalFree`.
@@ -32,17 +31,9 @@ pub fn label_low(directory: BorrowedHandle<'_>) -> io::Result<()> {
     let handle = directory.as_raw_handle();
     // Inherited by directories and files; lower levels may not write.
     let descriptor = Descriptor::parse("S:(ML;OICI;NW;;;LW)")?;
-    let (mut is_present, mut is_default, mut list) = (0, 0, ptr::null_mut());
-    // SAFETY: the descriptor is valid; the results are written to locals. The list lies in the descriptor.
-    check(unsafe {
-        GetSecurityDescriptorSacl(descriptor.get(), &raw mut is_present, &raw mut list, &raw mut is_default)
-    })?;
-    let null = ptr::null_mut();
-    // SAFETY: the handle is open, and the list outlives the call.
-    let code = unsafe {
-        SetSecurityInfo(handle, SE_FILE_OBJECT, LABEL_SECURITY_INFORMATION, null, null, ptr::null(), list)
-    };
-    succeeded(code)?;
+    // The directory alone: what is in it is the child's, and would be gone through with the rights of this process.
+    // SAFETY: the handle is open, and the descriptor outlives the call.
+    check(unsafe { SetKernelObjectSecurity(handle, LABEL_SECURITY_INFORMATION, descriptor.get()) })?;
     let found = descriptor_text(directory, LABEL_SECURITY_INFORMATION)?;
     if !found.ends_with(";;;LW)") {
         return Err(io::Error::other(format!("the label of the directory is `{found}`, not low")));

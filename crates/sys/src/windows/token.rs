@@ -6,21 +6,22 @@ use std::os::windows::io::{AsRawHandle as _, BorrowedHandle, OwnedHandle};
 use std::ptr;
 use windows_sys::Win32::Foundation::LUID;
 use windows_sys::Win32::Security::{
-    CreateRestrictedToken, CreateWellKnownSid, EqualSid, GetSidSubAuthority, GetSidSubAuthorityCount,
-    GetTokenInformation, LUID_AND_ATTRIBUTES, LookupPrivilegeValueW, SE_CHANGE_NOTIFY_NAME,
+    CreateRestrictedToken, CreateWellKnownSid, GetSidSubAuthority, GetSidSubAuthorityCount,
+    GetTokenInformation, LUID_AND_ATTRIBUTES, LookupPrivilegeValueW, PSID, SE_CHANGE_NOTIFY_NAME,
     SECURITY_MAX_SID_SIZE, SID_AND_ATTRIBUTES, SetTokenInformation, TOKEN_ADJUST_DEFAULT,
     TOKEN_ASSIGN_PRIMARY, TOKEN_DUPLICATE, TOKEN_GROUPS, TOKEN_INFORMATION_CLASS, TOKEN_MANDATORY_LABEL,
     TOKEN_PRIVILEGES, TOKEN_QUERY, TokenGroups, TokenIntegrityLevel, TokenPrivileges, WELL_KNOWN_SID_TYPE,
-    WinBuiltinAdministratorsSid, WinBuiltinBackupOperatorsSid, WinBuiltinPowerUsersSid, WinLowLabelSid,
+    WinLowLabelSid,
 };
 use windows_sys::Win32::System::SystemServices::{
     SE_GROUP_INTEGRITY, SE_GROUP_USE_FOR_DENY_ONLY, SECURITY_MANDATORY_LOW_RID,
 };
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
-/// Groups whose rights a confined child must not have.
-const DENIED_GROUPS: &[WELL_KNOWN_SID_TYPE] =
-    &[WinBuiltinAdministratorsSid, WinBuiltinBackupOperatorsSid, WinBuiltinPowerUsersSid];
+/// The last parts of the SIDs of groups whose rights a confined child must not have: administrators of a domain, a schema,
+/// a forest and its policies, local administrators also by the group of their accounts, power users, and operators of
+/// accounts, servers, printers and backups.
+const DENIED_RIDS: &[u32] = &[512, 518, 519, 520, 544, 114, 547, 548, 549, 550, 551];
 
 /// A primary token of less authority than that of this process.
 #[derive(Debug)]
@@ -36,11 +37,11 @@ impl RestrictedToken {
         let kept = traverse_privilege()?;
         let deleted: Vec<_> =
             privileges(&own_token)?.into_iter().filter(|privilege| !is_same(privilege.Luid, kept)).collect();
-        let mut sids =
-            DENIED_GROUPS.iter().map(|kind| well_known_sid(*kind)).collect::<io::Result<Vec<_>>>()?;
-        let disabled: Vec<_> = sids
-            .iter_mut()
-            .map(|sid| SID_AND_ATTRIBUTES { Sid: sid.as_mut_ptr().cast(), Attributes: 0 })
+        let own_groups = information(&own_token, TokenGroups)?;
+        let disabled: Vec<_> = groups(&own_groups)
+            .iter()
+            .filter(|group| administrates(group))
+            .map(|group| SID_AND_ATTRIBUTES { Attributes: 0, ..*group })
             .collect();
         let mut token = ptr::null_mut();
         // SAFETY: counts and pointers are those of live vectors, and the SIDs that they name outlive the call.
@@ -61,7 +62,7 @@ impl RestrictedToken {
         if privileges(&token.0)?.iter().any(|privilege| !is_same(privilege.Luid, kept)) {
             return Err(io::Error::other("the token still has privileges"));
         }
-        if token.may_administrate()? {
+        if groups(&information(&token.0, TokenGroups)?).iter().any(administrates) {
             return Err(io::Error::other("the token still has the rights of administrators"));
         }
         Ok(token)
@@ -85,27 +86,6 @@ impl RestrictedToken {
         check_low(&self.0)
     }
 
-    /// Whether a group of administrators grants anything.
-    fn may_administrate(&self) -> io::Result<bool> {
-        let buffer = information(&self.0, TokenGroups)?;
-        let mut sids =
-            DENIED_GROUPS.iter().map(|kind| well_known_sid(*kind)).collect::<io::Result<Vec<_>>>()?;
-        // SAFETY: the kernel filled the buffer with this structure and as many groups as it says.
-        let groups = unsafe {
-            let head = buffer.as_ptr().cast::<TOKEN_GROUPS>();
-            std::slice::from_raw_parts(
-                (&raw const (*head).Groups).cast::<SID_AND_ATTRIBUTES>(),
-                (*head).GroupCount as usize,
-            )
-        };
-        let is_denied =
-            |group: &SID_AND_ATTRIBUTES| group.Attributes & SE_GROUP_USE_FOR_DENY_ONLY as u32 != 0;
-        Ok(groups.iter().filter(|group| !is_denied(group)).any(|group| {
-            // SAFETY: both point to valid SIDs, of the buffer and of the vector.
-            sids.iter_mut().any(|sid| unsafe { EqualSid(group.Sid, sid.as_mut_ptr().cast()) } != 0)
-        }))
-    }
-
     pub(super) fn handle(&self) -> BorrowedHandle<'_> {
         use std::os::windows::io::AsHandle as _;
         self.0.as_handle()
@@ -119,12 +99,8 @@ pub(super) fn check_process_is_low(process: BorrowedHandle<'_>) -> io::Result<()
 
 fn check_low(token: &OwnedHandle) -> io::Result<()> {
     let buffer = information(token, TokenIntegrityLevel)?;
-    // SAFETY: the kernel filled the buffer with this structure; its SID lies in the same buffer and has a last part.
-    let level = unsafe {
-        let sid = (*buffer.as_ptr().cast::<TOKEN_MANDATORY_LABEL>()).Label.Sid;
-        let last = u32::from(*GetSidSubAuthorityCount(sid)).saturating_sub(1);
-        *GetSidSubAuthority(sid, last)
-    };
+    // SAFETY: the kernel filled the buffer with this structure; its SID lies in the same buffer.
+    let level = last_part(unsafe { (*buffer.as_ptr().cast::<TOKEN_MANDATORY_LABEL>()).Label.Sid });
     if level > SECURITY_MANDATORY_LOW_RID as u32 {
         return Err(io::Error::other(format!("the integrity level is {level:#x}, not low")));
     }
@@ -150,6 +126,31 @@ fn information(token: &OwnedHandle, class: TOKEN_INFORMATION_CLASS) -> io::Resul
         GetTokenInformation(token.as_raw_handle(), class, buffer.as_mut_ptr().cast(), room, &raw mut size)
     })?;
     Ok(buffer)
+}
+
+/// The groups of a token.
+fn groups(information: &[u64]) -> &[SID_AND_ATTRIBUTES] {
+    // SAFETY: the kernel filled the buffer with this structure and as many groups as it says.
+    unsafe {
+        let head = information.as_ptr().cast::<TOKEN_GROUPS>();
+        let first = (&raw const (*head).Groups).cast::<SID_AND_ATTRIBUTES>();
+        std::slice::from_raw_parts(first, (*head).GroupCount as usize)
+    }
+}
+
+/// Whether a group has rights of administrators and grants them.
+fn administrates(group: &SID_AND_ATTRIBUTES) -> bool {
+    let is_denied = group.Attributes & SE_GROUP_USE_FOR_DENY_ONLY as u32 != 0;
+    !is_denied && DENIED_RIDS.contains(&last_part(group.Sid))
+}
+
+/// The last part of a valid SID.
+fn last_part(sid: PSID) -> u32 {
+    // SAFETY: callers pass a SID that the kernel wrote, which has a last part.
+    unsafe {
+        let last = u32::from(*GetSidSubAuthorityCount(sid)).saturating_sub(1);
+        *GetSidSubAuthority(sid, last)
+    }
 }
 
 fn privileges(token: &OwnedHandle) -> io::Result<Vec<LUID_AND_ATTRIBUTES>> {
