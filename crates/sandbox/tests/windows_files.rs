@@ -74,6 +74,27 @@ fn files_are_written_read_appended_edited_and_listed() {
     assert_eq!(deep.count(), 1, "no temporary file is left");
 }
 
+#[test]
+fn two_spellings_of_a_name_are_one_file_for_writers() {
+    let scene = scene();
+    scene.write("notes.md", "", Overwrite::No).unwrap();
+    std::thread::scope(|scope| {
+        for name in ["notes.md", "Notes.MD", "NOTES.md"] {
+            let scene = &scene;
+            scope.spawn(move || {
+                for _ in 0..30 {
+                    let place = scene
+                        .root
+                        .locate(Path::new(name), Access::Write, &ProtectedInodes::default())
+                        .unwrap();
+                    place.append(b"x", &scene.context).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(scene.read("notes.md").unwrap().len(), 90);
+}
+
 /// A reader that has the old file open keeps reading it.
 #[test]
 fn a_file_that_is_open_elsewhere_is_replaced_as_a_whole() {

@@ -8,7 +8,7 @@ use crate::files::Files;
 use crate::launch::is_program;
 use crate::root::{EntryKind, Page, Place, ProtectedInodes};
 use picoclaw_policy::shell::guard::{FileSystem, Judgement, Resolved};
-use picoclaw_policy::{Access, CleanPath, FileKind, LinkOwner};
+use picoclaw_policy::{Access, CleanPath, FileKind, LinkOwner, PathLocation};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -75,6 +75,14 @@ impl<'a> HostFs<'a> {
             |kind| CachedLookup { resolved: Resolved { path: path.clone(), links: LinkOwner::System }, kind };
         let Some(place) = self.place(path, Access::Read) else { return unresolved(FileKind::Missing) };
         let kind = place.kind();
+        // On Windows no link is followed: where it leads is not known, and no rule opens a root.
+        if place.landing() == PathLocation::Escaped {
+            let root = path.as_path().ancestors().last().and_then(CleanPath::absolute);
+            return root.map_or_else(
+                || unresolved(kind),
+                |path| CachedLookup { resolved: Resolved { path, links: LinkOwner::Anyone }, kind },
+            );
+        }
         let Some(target) = CleanPath::absolute(&place.resolved()) else { return unresolved(kind) };
         let anyone = place.links().iter().any(|link| link.owner == LinkOwner::Anyone);
         let links = if anyone { LinkOwner::Anyone } else { LinkOwner::System };

@@ -7,6 +7,7 @@
 use super::metadata::DevIno;
 use crate::file_lock::FileLock;
 use crate::os_file::{CWD, Errno, Mode, O_PATH, OFlags, OwnedFd, Result, openat};
+use picoclaw_policy::windows_path::case_key;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
@@ -39,6 +40,9 @@ impl Locks {
 
     /// Takes the lock of `name` in the directory `dir`; `None` after the timeout.
     pub(super) fn lock(&self, dir: DevIno, name: &OsStr) -> Result<Option<FileLock>> {
+        // Where case does not matter, two spellings are one file.
+        let folded = cfg!(windows).then(|| case_key(&name.to_string_lossy()));
+        let name = folded.as_deref().map_or(name, OsStr::new);
         let number = hash(&[&dir.bytes(), name.as_encoded_bytes()]) % LOCK_FILES;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = openat(&self.dir, format!("{number:02x}"), flags, Mode::from_raw_mode(0o600))?;
