@@ -59,5 +59,6 @@ cargo test --locked --target "$target" -p picoclaw-policy --test windows_paths -
 cargo test --locked --target "$target" -p picoclaw-policy --lib windows
 cargo test --locked --target "$target" -p picoclaw-sys
 cargo test --locked --target "$target" -p picoclaw-sandbox --test windows_files --test windows_launch
+cargo test --locked --target "$target" -p picoclaw-cli --test windows_program
 echo "not verified under $(wine64 --version):"
 sed -E 's/^[^\t]*\t/  /; s/\t/: /' "$skips"
