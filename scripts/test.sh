@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 stage=$(mktemp -d)
-trap 'rm -rf "$stage"' EXIT
+trap 'if [ -n "${build-}" ]; then kill -- "-$build" 2>/dev/null || true; fi; rm -rf "$stage"' EXIT
 chmod 755 "$stage"
 mkdir -m 1777 "$stage/tmp"
 # Tests append a line for each skip (crates/testing); the ordinary user's do too.
@@ -27,6 +27,10 @@ bash scripts/deny.sh
 begin "compiled for Windows and macOS"
 PICOCLAW_SKIPS=$skips bash scripts/test-windows.sh --check
 PICOCLAW_SKIPS=$skips bash scripts/check-macos.sh
+
+# The release binary is built beside the tests, most of which wait. It leads a process group of its own, which ends with this script.
+setsid nice -n 19 bash scripts/build.sh > "$stage/build" 2>&1 &
+build=$!
 
 # programs: the test programs and the binaries that they start, one a line: kind, name, path.
 programs() {
@@ -76,7 +80,8 @@ else
 fi
 
 begin "integration tests against the release binary, as $(id -un)"
-bash scripts/build.sh
+wait "$build" || { cat "$stage/build"; exit 1; }
+build=
 PICOCLAW_SKIPS=$skips PICOCLAW_PASS=own PICOCLAW_TEST_BINARY=$PWD/target/picoclaw \
   cargo test --workspace --locked --test it -- --test-threads "$threads"
 
