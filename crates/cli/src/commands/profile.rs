@@ -1,5 +1,6 @@
 //! Profiles: `picoclaw profile`, and what one comes to in `picoclaw run`.
 
+use crate::arguments::Listing;
 use crate::exit::{self, Exit};
 use crate::print;
 use crate::settings::{FoundProfile, ProcessEnv, Profiles, Settings};
@@ -9,6 +10,7 @@ use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{HomeEntry, Profile, home_path_fault};
 use picoclaw_sandbox::exec::HomeMount;
 use picoclaw_sandbox::printable;
+use serde_json::json;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -16,7 +18,7 @@ use std::path::Path;
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProfileCommand {
     /// List the profiles: those that are built in, and your own in `<home>/profiles/NAME.toml`
-    List,
+    List(Listing),
     /// Print a profile as it is written, to read it or to start one of your own
     Show {
         /// Its name
@@ -33,7 +35,7 @@ pub(crate) enum ProfileCommand {
 pub(crate) fn run(command: &ProfileCommand, loaded: &Settings, process_env: &ProcessEnv) -> Result<Exit> {
     let profiles = Profiles::of(&loaded.home);
     let done = match command {
-        ProfileCommand::List => Ok(list(&profiles)),
+        ProfileCommand::List(listing) => Ok(list(&profiles, listing)),
         ProfileCommand::Show { name } => profiles.load(name).map(|found| found.text),
         ProfileCommand::Check { name } => check(name, loaded, process_env),
     };
@@ -43,8 +45,17 @@ pub(crate) fn run(command: &ProfileCommand, loaded: &Settings, process_env: &Pro
     }
 }
 
-fn list(profiles: &Profiles) -> String {
+fn list(profiles: &Profiles, listing: &Listing) -> String {
     let names = profiles.names();
+    if listing.json {
+        let row = |name: &String| match profiles.load(name) {
+            Ok(FoundProfile { profile, file, .. }) => {
+                json!({"name": name, "description": profile.description, "file": file})
+            }
+            Err(why) => json!({"name": name, "error": format!("{why:#}")}),
+        };
+        return serde_json::Value::from_iter(names.iter().map(row)).to_string();
+    }
     let width = names.iter().map(String::len).max().unwrap_or_default();
     let line = |name: &String| {
         let said = match profiles.load(name) {

@@ -53,9 +53,6 @@ const DOCUMENTS: &[(&str, &str)] = documents![
 
 const MAKEFILE: &str = include_str!("../../../../Makefile");
 
-/// Commands that the documents name as not there yet. One that has come is taken off this list and described.
-const NOT_YET: &[&str] = &[];
-
 /// How many promises the source documents make.
 const PROMISES: usize = 163;
 
@@ -102,12 +99,6 @@ fn every_configuration_loads() {
 fn every_target_and_command_that_is_named_exists() {
     let instance = TestInstance::new();
     let offers = |words: &[&str]| instance.run(&[words, &["--help"]].concat()).code == 0;
-    for command in NOT_YET {
-        assert!(
-            !offers(&[command]),
-            "`picoclaw {command}` is there now: describe it in README.md and docs/, and take it off this list"
-        );
-    }
     for (name, text) in DOCUMENTS {
         for block in blocks(text).iter().filter(|block| block.kind == "sh") {
             for line in block.text.lines().filter(|line| !line.trim().is_empty()) {
@@ -121,7 +112,7 @@ fn every_target_and_command_that_is_named_exists() {
                     let known = MAKEFILE.lines().any(|line| line.starts_with(&format!("{target}:")));
                     assert!(known, "{name}: there is no `make {target}`");
                 }
-                (Some("picoclaw"), Some(command)) if !NOT_YET.contains(&command) => {
+                (Some("picoclaw"), Some(command)) => {
                     assert!(offers(&[command]), "{name}: there is no `picoclaw {command}`");
                     if ["config", "audit", "check"].contains(&command) {
                         for part in words
@@ -167,13 +158,12 @@ fn every_promise_is_answered_once_and_by_tests_that_exist() {
             _ => continue,
         };
         let shown = cells[cells.len() - 1];
-        let open = answer == "not yet";
         assert!(
-            open || ["same", "stricter", "beyond"].contains(&answer) || number.starts_with('W'),
+            ["same", "stricter", "beyond"].contains(&answer) || number.starts_with('W'),
             "{number}: `{answer}` is no answer"
         );
         let named: Vec<&str> = spans(shown).collect();
-        assert!(open || !named.is_empty(), "{number}: answered, and no test shows it");
+        assert!(!named.is_empty(), "{number}: answered, and no test shows it");
         for span in named {
             assert!(exists(&instance, &functions, span), "{number}: there is no `{span}`");
         }

@@ -74,7 +74,7 @@ pub(super) const TOOLS_SECTION: &[Key] = &[
     Key::foreign("filter_sensitive_data", "switching the filter of secrets; it is always on"),
     Key::foreign(
         "filter_min_length",
-        "the filter's least length; every secret longer than 3 bytes is filtered",
+        "the filter's least length; every secret that cannot be guessed is filtered",
     ),
     Key::foreign("skills", "skill registries"),
     Key::foreign("media_cleanup", "media of chat channels"),
