@@ -34,6 +34,9 @@ struct Row {
     seed: Option<String>,
     restrict: Option<bool>,
     deny: Option<bool>,
+    /// Further Protected directories, below the workspace.
+    #[serde(default)]
+    protected: Vec<String>,
     #[serde(default)]
     read_rules: Vec<String>,
     #[serde(default)]
@@ -52,9 +55,13 @@ fn clean(path: &str) -> CleanPath {
 
 fn judged(row: &Row, mode: Mode) -> Judgement {
     let cwd = clean("/home/user/.picoclaw/workspace");
+    let inside = row.protected.iter().map(|name| clean(&format!("/home/user/.picoclaw/workspace/{name}")));
     let zones = Zones {
         workspace: vec![cwd.clone()],
-        protected: Protected { trees: vec![clean("/home/user/.picoclaw")], readable: Vec::new() },
+        protected: Protected {
+            trees: std::iter::once(clean("/home/user/.picoclaw")).chain(inside).collect(),
+            readable: Vec::new(),
+        },
     };
     let read_rules = PathRules::compile(&row.read_rules).unwrap();
     let write_rules = PathRules::compile(&row.write_rules).unwrap();

@@ -2,13 +2,14 @@
 //! by name, and paths.
 //!
 //! There is no parser. A line is split into plain words; what is not made of such words is not
-//! understood, and `strict` allows only programs from a list.
+//! understood, and `strict` allows only commands and options from a list.
 
+mod listed;
 mod programs;
 mod words;
 
 use super::context::GuardContext;
-use super::finding::Remedy;
+use super::finding::{Finding, Remedy};
 use super::interpreter::{Input, Interpreter};
 use super::options::NamedCommand;
 use super::partial_word::PartialWord;
@@ -18,6 +19,7 @@ use crate::path_rules::PathRules;
 use crate::policy::Reach;
 use crate::shell::MAX_TEXT_LEN;
 use crate::windows_path;
+use listed::{Listed, Takes};
 use regex::{RegexSet, RegexSetBuilder};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -33,11 +35,23 @@ const PATTERNS: &[&str] = &[
     r"\\u[0-9a-f]{4}",
 ];
 
+/// How many working directories are followed.
+const MAX_PLACES: usize = 16;
+
 /// Where a line runs, as folded Windows paths.
 struct Places {
-    cwd: String,
+    /// Every working directory that is possible: a change of it may fail.
+    cwds: Vec<String>,
     workspace: Vec<String>,
     protected: Vec<String>,
+}
+
+/// What a command does with a path.
+#[derive(Clone, Copy)]
+struct Use {
+    reads: bool,
+    /// Whether it takes all that is below.
+    is_deep: bool,
 }
 
 impl Places {
@@ -46,29 +60,49 @@ impl Places {
         let fold = |path: &CleanPath| windows_path::fold(&path.to_string(), Some(r"C:\")).ok();
         let all = |paths: &[CleanPath]| paths.iter().map(fold).collect::<Option<Vec<_>>>();
         Some(Self {
-            cwd: fold(context.cwd)?,
+            cwds: vec![fold(context.cwd)?],
             workspace: all(&context.zones.workspace)?,
             protected: all(&context.zones.protected.trees)?,
         })
+    }
+
+    /// Where a path lies, from each working directory.
+    fn fold(&self, path: &str) -> Option<Vec<String>> {
+        self.cwds.iter().map(|cwd| windows_path::fold(path, Some(cwd)).ok()).collect()
     }
 
     fn in_workspace(&self, path: &str) -> bool {
         self.workspace.iter().any(|tree| windows_path::below(path, tree).is_some())
     }
 
-    /// As in [`Zones`](crate::Zones): in the workspace, only what is protected inside it counts.
-    fn is_protected(&self, path: &str) -> bool {
+    /// The directories that are protected for a path. As in [`Zones`](crate::Zones): in the
+    /// workspace, only what is protected inside it counts.
+    fn protected_for<'p>(&'p self, path: &str) -> impl Iterator<Item = &'p String> {
         let is_inside = self.in_workspace(path);
-        self.protected
-            .iter()
-            .any(|tree| windows_path::below(path, tree).is_some() && (!is_inside || self.in_workspace(tree)))
+        self.protected.iter().filter(move |tree| !is_inside || self.in_workspace(tree))
+    }
+
+    fn is_protected(&self, path: &str) -> bool {
+        self.protected_for(path).any(|tree| windows_path::below(path, tree).is_some())
+    }
+
+    /// Whether something protected lies below a directory.
+    fn holds_protected(&self, dir: &str) -> bool {
+        self.protected_for(dir).any(|tree| windows_path::below(tree, dir).is_some())
+    }
+
+    /// Whether a pattern in a directory may match something protected.
+    fn matches_protected(&self, dir: &str, pattern: &str) -> bool {
+        self.protected_for(dir)
+            .filter_map(|tree| windows_path::below(tree, dir))
+            .any(|name| !name.contains('\\') && may_match(pattern, name))
     }
 }
 
 impl Interpreter<'_> {
     /// Judges a line for PowerShell.
     pub(super) fn powershell(&mut self, text: &str) {
-        let Some(places) = Places::of(self.context) else {
+        let Some(mut places) = Places::of(self.context) else {
             return self.report_not_understood("the workspace has no Windows path", text);
         };
         if let Some(pattern) = hidden(text) {
@@ -81,74 +115,139 @@ impl Interpreter<'_> {
         if text.len() > MAX_TEXT_LEN {
             return self.report_not_understood("the line is too long", "");
         }
-        match words::split(text) {
-            Ok(commands) => commands.iter().for_each(|command| self.powershell_command(command, &places)),
-            Err(what) => self.report_not_understood(what, text),
+        let commands = match words::split(text) {
+            Ok(commands) => commands,
+            Err(what) => return self.report_not_understood(what, text),
+        };
+        let mut before = String::new();
+        for command in &commands {
+            let Some((first, args)) = command.words.split_first() else {
+                self.report_not_understood("a redirection without a command", text);
+                continue;
+            };
+            let written = first.to_ascii_lowercase();
+            self.check_command(first, args, command);
+            if command.is_piped && !listed::takes_text_alone(&written, args, &before) {
+                let why = "it may take paths from the pipeline";
+                self.report_outside(&command.text, "workspace", why, Remedy::Ask);
+            }
+            self.check_paths(&written, args, command, &places);
+            if has_word(programs::MOVES, &programs::base_name(first)) {
+                self.change_directory(args, command, &mut places);
+            }
+            before = written;
         }
     }
 
-    fn powershell_command(&mut self, command: &Words, places: &Places) {
-        let Some((first, args)) = command.words.split_first() else {
-            if !command.targets.is_empty() {
-                self.report_not_understood("a redirection without a command", &command.text);
-            }
-            return;
-        };
-        self.lifted = self.guard.allows(&command.text);
+    /// The rules about names and options, and the configured patterns.
+    fn check_command(&mut self, first: &str, args: &[String], command: &Words) {
         let name = programs::base_name(first);
-        self.check_name(&name, args, command);
+        let normal = std::iter::once(&name).chain(args).map(String::as_str).collect::<Vec<_>>().join(" ");
+        for text in [&command.text, &command.text.to_lowercase(), &normal, &normal.to_lowercase()] {
+            if let Some(pattern) = self.guard.custom_denied(text) {
+                self.report(Finding::custom(pattern, &command.text));
+            }
+        }
+        if !programs::is_name(first) {
+            return self.report_not_understood("its first word is no name of a command", &command.text);
+        }
+        self.lifted = self.guard.allows(&command.text);
+        if let Some((rule, why)) = programs::danger(&name, args) {
+            self.report_danger(rule, why, &command.text);
+        } else if programs::runs_inline_code(&name, args) {
+            self.report_not_understood("code that is no file", &command.text);
+        } else if listed::find(&name)
+            .is_some_and(|listed| listed.takes == Takes::Writes && !listed.knows(args))
+        {
+            let why = "a cmdlet that changes files, with a parameter that is on no list";
+            self.report_danger("unlisted-parameter", why, &command.text);
+        } else if !self.guard.is_smart() && !listed::is_plain(&first.to_ascii_lowercase(), args) {
+            let why = "`strict` allows commands and options from a list alone on Windows";
+            self.report_danger_with("unlisted-program", why, &command.text, Remedy::Smart);
+        }
         let words: Vec<PartialWord> = args.iter().map(|word| PartialWord::text(word.as_str())).collect();
         let call = NamedCommand { name: &name, args: &words, input: &Input::Inherited, argv: &words };
         self.check_rules(&call, &Remedy::Ask);
         self.lifted = false;
+    }
 
-        let is_external = has_word(programs::EXTERNAL, &name);
-        let is_nothing = |target: &&str| target.eq_ignore_ascii_case("nul");
-        let targets = command.targets.iter().map(String::as_str);
-        let mut paths: Vec<&str> = targets.filter(|target| !is_nothing(target)).collect();
-        if first.contains(['\\', '/', ':']) {
-            paths.push(first);
+    /// Every word that may be a path. A name with a directory or extension is not that of a cmdlet.
+    fn check_paths(&mut self, name: &str, args: &[String], command: &Words, places: &Places) {
+        let writes = Use { reads: false, is_deep: false };
+        for target in command.targets.iter().filter(|target| !target.eq_ignore_ascii_case("nul")) {
+            self.check_path(target, writes, places);
         }
-        for word in args {
-            if is_switch(word) && has_word(programs::WITH_SWITCHES, &name) {
-                paths.extend(word.split_once(':').map(|(_, value)| value));
+        if name.contains(['\\', '/', ':']) {
+            self.check_path(name, writes, places);
+        }
+        let listed = listed::find(name);
+        let takes = listed.map(|listed| listed.takes);
+        if takes == Some(Takes::Text) {
+            return;
+        }
+        let has_switches = listed.is_some_and(Listed::has_switches);
+        if has_switches && !args.iter().all(|arg| arg.is_ascii()) {
+            return self
+                .report_not_understood("a character that a program may get as another", &command.text);
+        }
+        let reads = takes == Some(Takes::Reads) || has_word(programs::READERS, name);
+        let is_deep = match takes {
+            Some(Takes::Writes) => !has_word(programs::MOVES, name),
+            _ => reads && args.iter().any(|arg| may_recurse(arg)),
+        };
+        let used = Use { reads: reads && command.targets.is_empty(), is_deep };
+        if reads && is_deep {
+            self.check_path(".", used, places);
+        }
+        let message = if name == "git" { git_message(args) } else { None };
+        for (at, word) in args.iter().enumerate() {
+            if has_switches && listed::is_switch(word) {
+                // Other values are lists of files and directories.
+                if word.contains(':') && !word.to_ascii_lowercase().starts_with("/c:") {
+                    let why = "it names files or directories in a list";
+                    self.report_outside(word, "workspace", why, Remedy::Ask);
+                }
                 continue;
             }
-            let parts = word.split(['=', ',']).filter(|part| !is_address(part));
-            paths.extend(parts.filter(|part| !(is_external && has_no_drive(part))));
-        }
-        let reads = has_word(programs::READERS, &name) && command.targets.is_empty();
-        for path in paths {
-            self.check_path(path, reads, places);
+            if message == Some(at) || (name == "go" && word == "./...") {
+                continue;
+            }
+            // A cmdlet takes all of a word for the path, a tool what follows an option.
+            for part in listed.map(|_| word.as_str()).into_iter().chain(word.split(['=', ','])) {
+                let has_colon = has_word(programs::WITH_COLONS, name) && has_no_drive(part);
+                if !has_colon && !is_address(part) {
+                    self.check_path(part, used, places);
+                }
+            }
         }
     }
 
-    /// The rules that are about the name of a program.
-    fn check_name(&mut self, name: &str, args: &[String], command: &Words) {
-        if let Some((rule, why)) = programs::danger(name, args) {
-            self.report_danger(rule, why, &command.text);
-        } else if programs::runs_inline_code(name, args) {
-            self.report_not_understood("code that is no file", &command.text);
-        } else if !self.guard.is_smart() && !programs::is_plain(name, args) {
-            let why = "`strict` allows programs from a list alone on Windows";
-            self.report_danger_with("unlisted-program", why, &command.text, Remedy::Smart);
+    /// Follows `cd`: it may fail, so that the directories before stay possible.
+    fn change_directory(&mut self, args: &[String], command: &Words, places: &mut Places) {
+        let mut dirs = args.iter().filter(|arg| !arg.starts_with(['-', '+'])).peekable();
+        // `cd` alone may go home.
+        let mut is_known = dirs.peek().is_some();
+        for dir in dirs {
+            match places.fold(dir) {
+                Some(folded) => places.cwds.extend(folded),
+                None => is_known = false,
+            }
         }
-        // `cd..` and `cd\` are functions of PowerShell, and `cd` alone may go home.
-        let first = command.words.first().map(|word| word.to_ascii_lowercase()).unwrap_or_default();
-        let leaves = ["cd.", r"cd\", "cd/"].iter().any(|start| first.starts_with(start));
-        let goes_home = || !args.iter().any(|arg| !arg.starts_with(['-', '+']));
-        if leaves || (has_word(programs::MOVES, name) && goes_home()) {
+        places.cwds.sort();
+        places.cwds.dedup();
+        if !is_known || places.cwds.len() > MAX_PLACES {
+            places.cwds.truncate(MAX_PLACES);
             self.report_outside(&command.text, "workspace", "it leaves the workspace", Remedy::Ask);
         }
     }
 
-    fn check_path(&mut self, word: &str, reads: bool, places: &Places) {
+    fn check_path(&mut self, word: &str, used: Use, places: &Places) {
         let path = match path_in(word) {
             Some("") | None => return,
             Some(path) => path,
         };
-        match self.place(path, reads, places) {
-            Ok(folded) if !reads && folded.split('\\').any(|name| name.eq_ignore_ascii_case(".git")) => {
+        match self.place(path, used, places) {
+            Ok(folded) if !used.reads && folded.iter().any(|path| is_of_git(path)) => {
                 self.report_danger("protected-file", "git obeys or runs what is in its directory", word);
             }
             Ok(_) => {}
@@ -156,34 +255,79 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The path in its one spelling, or why it is not open to the command.
-    fn place(&self, path: &str, reads: bool, places: &Places) -> Result<String, &'static str> {
+    /// Where a path may lie, or why it is not open to the command.
+    fn place(&self, path: &str, used: Use, places: &Places) -> Result<Vec<String>, &'static str> {
         if path.starts_with('~') {
             return Err("it lies in the home directory");
         }
-        let is_wild = |c: char| "*?[]".contains(c);
-        if path.split(['\\', '/']).any(|name| name.starts_with(['.', '?', '[']) && name.contains(is_wild)) {
-            return Err("the wildcard may match two dots");
+        let (dir, last) = path.rsplit_once(['\\', '/']).unwrap_or(("", path));
+        let is_pattern = last.contains(is_wild);
+        if dir.contains(is_wild) {
+            return Err("a wildcard stands for directories");
         }
-        // Other wildcards stay in their directory; their place is that of a plain name.
+        if is_pattern && (last.starts_with(['.', '?', '[']) || last.contains('~')) {
+            return Err("the wildcard may match two dots or a short name");
+        }
+        // A pattern stays in its directory; its place is that of a plain name.
         let plain: String = path.chars().map(|c| if is_wild(c) { 'x' } else { c }).collect();
-        let folded = windows_path::fold(&plain, Some(&places.cwd))
-            .map_err(|_| "its spelling does not say where it lies")?;
-        let resolved = CleanPath::absolute(Path::new(&folded))
-            .map(|path| self.context.file_system.resolve(&path).path.to_string());
-        let is_allowed = |path: &str| {
-            let matches = |rules: &PathRules| rules.matching(path.as_ref()).is_some();
-            let is_open = self.context.reach != Reach::Workspace
-                || places.in_workspace(path)
-                || matches(self.context.write_rules)
-                || (reads && matches(self.context.read_rules));
-            is_open && !places.is_protected(path)
-        };
-        if !is_allowed(&folded) || resolved.is_some_and(|path| !is_allowed(&path)) {
-            return Err("it lies outside the workspace");
+        let folded = places.fold(&plain).ok_or("its spelling does not say where it lies")?;
+        for path in &folded {
+            let dir = if is_pattern { path.rsplit_once('\\').map_or("", |(dir, _)| dir) } else { path };
+            if is_pattern && (places.matches_protected(dir, last) || (!used.reads && may_match(last, ".git")))
+            {
+                return Err("the wildcard may match a protected directory");
+            }
+            if used.is_deep && places.holds_protected(dir) {
+                return Err("a protected directory lies below it");
+            }
+            let resolved = CleanPath::absolute(Path::new(path))
+                .map(|path| self.context.file_system.resolve(&path).path.to_string());
+            if !self.is_open(path, used, places)
+                || resolved.is_some_and(|path| !self.is_open(&path, used, places))
+            {
+                return Err("it lies outside the workspace");
+            }
         }
         Ok(folded)
     }
+
+    fn is_open(&self, path: &str, used: Use, places: &Places) -> bool {
+        let matches = |rules: &PathRules| rules.matching(path.as_ref()).is_some();
+        let is_reachable = self.context.reach != Reach::Workspace
+            || places.in_workspace(path)
+            || matches(self.context.write_rules)
+            || (used.reads && matches(self.context.read_rules));
+        is_reachable && !places.is_protected(path)
+    }
+}
+
+fn is_wild(c: char) -> bool {
+    "*?[]".contains(c)
+}
+
+/// Whether a name may match a pattern, by what is before the first and behind the last wildcard.
+fn may_match(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (windows_path::case_key(pattern), windows_path::case_key(name));
+    let start = pattern.split(is_wild).next().unwrap_or_default();
+    let end = pattern.rsplit(is_wild).next().unwrap_or_default();
+    name.starts_with(start) && name.ends_with(end)
+}
+
+fn is_of_git(path: &str) -> bool {
+    path.split('\\').any(|name| name.eq_ignore_ascii_case(".git"))
+}
+
+/// Whether an option may make a command that reads go down: `-Recurse`, `-s`, `-Depth`, `/s`.
+fn may_recurse(arg: &str) -> bool {
+    let arg = arg.to_ascii_lowercase();
+    ["-r", "-s", "-d", "/"].iter().any(|start| arg.starts_with(start))
+}
+
+/// The position of a message, which is no path.
+fn git_message(args: &[String]) -> Option<usize> {
+    let verb = args.iter().find(|arg| *arg != "--no-pager")?;
+    let at = args.iter().position(|arg| has_word("-m -am --message", arg))?;
+    has_word("commit tag merge stash", verb).then_some(at + 1)
 }
 
 /// The part of a word that can be a path: the value of `-Path:value`, and what follows the letter of
@@ -201,21 +345,16 @@ fn path_in(word: &str) -> Option<&str> {
     }
 }
 
-/// `/s` or `/t:value`: an option, not a path.
-fn is_switch(word: &str) -> bool {
-    let name = word.split(':').next().unwrap_or(word);
-    name.strip_prefix('/').is_some_and(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '?'))
-}
-
+/// Whether a word is an address. With two dots, Windows would take it for a path.
 fn is_address(word: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| {
         word.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
             && !word.contains('\\')
+            && !word.contains("..")
     })
 }
 
-/// Whether a word of a program that is no cmdlet has a colon that is not that of a drive, as in
-/// `build:web` or `HEAD:notes.txt`: no other program knows the drives of PowerShell.
+/// Whether a word has a colon that is not that of a drive, as in `build:web` or `HEAD:notes.txt`.
 fn has_no_drive(word: &str) -> bool {
     let is_path_of_code = || word.chars().all(|c| c.is_ascii_alphanumeric() || "_:".contains(c));
     match word.split_once(':') {

@@ -1,38 +1,18 @@
 //! What the guard knows about programs and cmdlets of Windows, by their names in lower case.
 
+use super::super::git::GLOBAL;
+use super::super::options::parse;
+use super::super::partial_word::PartialWord;
 use super::super::programs::has_word;
+use super::listed;
 
-/// Programs and cmdlets whose arguments are files or text, and tools that build what is in the
-/// workspace: all that `strict` allows.
-pub(super) const PLAIN: &str = "dir ls gci get-childitem type cat gc get-content echo write write-output write-host \
-    cd chdir sl set-location pushd push-location popd pop-location pwd gl get-location mkdir md new-item ni \
-    copy cp cpi copy-item move mv mi move-item ren rni rename-item rm ri del erase remove-item rd rmdir \
-    more findstr select-string sls sort sort-object select select-object measure measure-object \
-    fc tree where gcm get-command hostname whoami ver date get-date test-path compare compare-object diff \
-    tee tee-object out-file out-null out-string set-content add-content ac format-table ft format-list fl \
-    convertto-json convertfrom-json get-filehash resolve-path split-path \
-    git cargo rustc rustfmt go dotnet npm node python python3 py pytest tsc eslint prettier jest vitest make cmake \
-    ctest ninja mvn gradle javac jq";
+/// Tools whose arguments may have a colon that is not that of a drive, as in `build:web` or
+/// `HEAD:notes.txt`: no other program knows the drives of PowerShell.
+pub(super) const WITH_COLONS: &str =
+    "git cargo go dotnet npm npx node python python3 py pytest mvn gradle docker yarn pnpm";
 
-/// Subcommands that run nothing but the program itself and the scripts of the workspace.
-const GIT_VERBS: &str = "add am apply blame branch cat-file checkout cherry-pick clean clone commit describe diff \
-    fetch grep init log ls-files ls-tree merge mv pull rebase reflog remote reset restore rev-parse revert rm \
-    shortlog show stash status switch tag --version";
-const NPM_VERBS: &str =
-    "audit ci i install list ls outdated run run-script start t test uninstall update version view --version";
-const PYTHON_MODULES: &str = "black json.tool mypy pytest ruff unittest venv";
-
-/// Programs of their own, which know no drives of PowerShell.
-pub(super) const EXTERNAL: &str = "findstr where tree fc git cargo rustc rustfmt go dotnet npm npx node python \
-    python3 py pytest tsc eslint prettier jest vitest make cmake ctest ninja mvn gradle javac java rg jq pip pip3 \
-    msbuild tasklist docker yarn pnpm";
-
-/// Those of them whose options begin with `/`.
-pub(super) const WITH_SWITCHES: &str = "findstr where tree fc msbuild tasklist";
-
-/// Programs that read files alone.
-pub(super) const READERS: &str = "dir ls gci get-childitem type cat gc get-content more findstr select-string sls fc \
-    tree test-path compare compare-object diff get-filehash resolve-path rg jq";
+/// Programs that read files alone, beside those of the list.
+pub(super) const READERS: &str = "rg jq compare-object";
 
 /// What changes the working directory.
 pub(super) const MOVES: &str = "cd chdir sl set-location pushd push-location";
@@ -40,21 +20,35 @@ pub(super) const MOVES: &str = "cd chdir sl set-location pushd push-location";
 /// What removes files.
 const DELETES: &str = "remove-item ri rm rd rmdir del erase deltree clear-content clc clear-item cli";
 
+/// Verbs of cmdlets that start, install or change something. `strict` lists the cmdlets it allows.
+const VERBS: &str = "add clear connect debug disable dismount enable enter import initialize install invoke mount new \
+    register remove reset restart resume send set start stop suspend trace unblock uninstall unregister update";
+
+/// Cmdlets with such a verb that change nothing but files which they name.
+const HARMLESS: &str = "invoke-webrequest invoke-restmethod start-sleep import-csv import-clixml \
+    new-timespan new-guid";
+
 /// Programs that no argument makes harmless, each list with its rule and reason.
 const DANGEROUS: &[(&str, &str, &str)] = &[
     (
         "nested-shell",
         "it runs a line or script that the guard does not read",
         "cmd command powershell powershell_ise pwsh bash sh wsl wscript cscript mshta rundll32 regsvr32 msiexec \
-         installutil regasm regsvcs forfiles pcalua hh odbcconf cmstp start . ise",
+         installutil regasm regsvcs forfiles pcalua hh odbcconf cmstp start ise conhost explorer control msdt \
+         scriptrunner xwizard presentationhost",
     ),
     (
         "run-text",
         "it runs text, another program or a method of an object",
-        "iex invoke-expression icm invoke-command saps start-process ii invoke-item add-type new-object \
-         invoke-wmimethod invoke-cimmethod sajb start-job start-threadjob set-alias sal new-alias nal \
-         import-alias ipal set-executionpolicy ipmo import-module foreach-object foreach invoke-history ihy r \
-         new-psdrive ndr mount subst set-item si set-variable sv new-variable nv",
+        "iex icm saps ii sajb sal nal ipal ipmo nmo foreach-object foreach ihy r ndr subst si set sv nv iwmi swmi \
+         rwmi icim ncim scim rcim sbp rjb rcjb",
+    ),
+    (
+        "run-text",
+        "a keyword, behind which a command or a module may follow",
+        "return exit throw using if else elseif switch for while do until try catch finally trap function filter workflow \
+         configuration class enum data param begin process end dynamicparam break continue in inlinescript parallel \
+         sequence",
     ),
     (
         "disk-formatting",
@@ -95,10 +89,38 @@ const DANGEROUS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Interpreters, and the options behind which code follows.
-const INTERPRETERS: &str = "python python3 py node ruby perl php lua deno bun";
-const CODE_OPTIONS: &[&str] =
-    &["-c", "-e", "-p", "-r", "-", "-i", "--eval", "--print", "--require", "--import", "-pe"];
+/// Interpreters, beside those whose name begins with `python` or `pypy`.
+const INTERPRETERS: &str =
+    "py ipython node ruby perl php lua deno bun tsx ts-node rscript julia groovy tclsh";
+
+/// Options of interpreters without a value, which change nothing about where code comes from.
+const FLAGS: &str = "-u -B -O -3 --no-warnings --trace-warnings --enable-source-maps";
+
+/// Modules of Python that are tools.
+const PYTHON_MODULES: &str = "black json.tool mypy pytest ruff unittest venv";
+
+/// Long options of git that name a program, or settings, or hooks.
+const GIT_PROGRAMS: &[&str] = &[
+    "--config",
+    "--config-env",
+    "--exec-path",
+    "--exec",
+    "--extcmd",
+    "--open-files-in-pager",
+    "--receive-pack",
+    "--super-prefix",
+    "--template",
+    "--upload-pack",
+];
+
+/// Whether the first word of a command can be its name. Others are operators, options of PowerShell,
+/// members of classes, patterns, and functions such as `cd..`.
+pub(super) fn is_name(word: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || " -_.\\/:+~()".contains(c);
+    let begins = word.starts_with(|c: char| c.is_ascii_alphanumeric() || "_\\/".contains(c))
+        || [".\\", "./", "..\\", "../"].iter().any(|start| word.starts_with(start));
+    begins && word.chars().all(is_part) && !word.ends_with(['.', ' ', '\\', '/'])
+}
 
 /// The name of a program without directory and extension. A cmdlet may have the name of its module.
 pub(super) fn base_name(word: &str) -> String {
@@ -116,34 +138,42 @@ pub(super) fn danger(name: &str, args: &[String]) -> Option<(&'static str, &'sta
     if let Some((rule, why, _)) = DANGEROUS.iter().find(|(_, _, names)| has_word(names, name)) {
         return Some((rule, why));
     }
-    if name == "git" && args.iter().any(|arg| names_git_program(arg)) {
+    let verb = name.split_once('-').map_or("", |(verb, _)| verb);
+    if has_word(VERBS, verb) && !has_word(HARMLESS, name) && listed::find(name).is_none() {
+        return Some(("run-text", "a cmdlet that starts, installs or changes something"));
+    }
+    if name == "git" && names_git_program(args) {
         return Some(("git-config", "git would run a program that an option or setting names"));
     }
-    if !has_word(DELETES, name) {
-        return None;
-    }
-    if args.iter().any(|arg| is_forced(&arg.to_ascii_lowercase())) {
+    if has_word(DELETES, name) && args.iter().any(|arg| is_forced(&arg.to_ascii_lowercase())) {
         return Some(("forced-deletion", "a forced or recursive deletion"));
     }
-    let is_piped = args.iter().all(|arg| arg.starts_with('-'));
-    is_piped.then_some(("forced-deletion", "a deletion of whatever the pipeline names"))
+    None
 }
 
-fn names_git_program(arg: &str) -> bool {
-    ["-c", "config", "difftool", "mergetool", "filter-branch"].contains(&arg)
-        || ["--config-env", "--exec-path", "--upload-pack", "--receive-pack"]
-            .iter()
-            .any(|option| arg.starts_with(option))
-}
-
-/// Whether `strict` allows a command by its name.
-pub(super) fn is_plain(name: &str, args: &[String]) -> bool {
-    let verb = args.first().map_or("", String::as_str);
-    match name {
-        "git" => has_word(GIT_VERBS, verb),
-        "npm" => has_word(NPM_VERBS, verb),
-        name => has_word(PLAIN, name),
-    }
+fn names_git_program(args: &[String]) -> bool {
+    let words: Vec<PartialWord> = args.iter().map(|arg| PartialWord::text(arg.as_str())).collect();
+    let (_, at) = parse(&words, GLOBAL);
+    let (global, rest) = args.split_at(at.min(args.len()));
+    let verb = rest.first().map_or("", String::as_str);
+    // Git takes the beginning of a long option for all of it.
+    let is_long = |arg: &String| {
+        let given = arg.split('=').next().unwrap_or(arg);
+        given.len() > 2 && GIT_PROGRAMS.iter().any(|option| option.starts_with(given))
+    };
+    let has_letter = |letters: &[char]| {
+        rest.iter().any(|arg| arg.starts_with('-') && !arg.starts_with("--") && arg.contains(letters))
+    };
+    global.iter().any(|arg| arg.starts_with("-c"))
+        || args.iter().any(|arg| is_long(arg) || arg.contains("ext::"))
+        || match verb {
+            "config" | "difftool" | "mergetool" | "filter-branch" | "hook" => true,
+            "submodule" => rest.iter().any(|arg| arg == "foreach"),
+            "rebase" => has_letter(&['x']),
+            "grep" => has_letter(&['O']),
+            "clone" => has_letter(&['c', 'u']),
+            _ => false,
+        }
 }
 
 /// `-r`, `-rec`, `-rf`, `-force`, `/s`, `/q`, and switches in one word such as `/s/q`.
@@ -154,20 +184,21 @@ fn is_forced(arg: &str) -> bool {
         || (arg.starts_with('/') && arg.split('/').skip(1).any(|name| matches!(name, "f" | "q" | "s")))
 }
 
-/// Whether an interpreter would take its code from an option or from its input.
+/// Whether an interpreter would take its code from an option or from its input: whether its first
+/// argument is not a script.
 pub(super) fn runs_inline_code(name: &str, args: &[String]) -> bool {
-    let is_code = |arg: &String| {
-        CODE_OPTIONS.contains(&arg.as_str())
-            // The value may be in the same word.
-            || (arg.len() > 2 && !arg.starts_with("--") && ["-c", "-e"].iter().any(|option| arg.starts_with(option)))
-            || arg.starts_with("--eval=")
-            || arg.starts_with("--print=")
-    };
-    let options: Vec<_> = args.iter().take_while(|arg| arg.starts_with('-')).collect();
-    let module = args.get(options.len()).map_or("", String::as_str);
-    let runs_module =
-        options.iter().any(|option| option.starts_with("-m")) && !has_word(PYTHON_MODULES, module);
-    has_word(INTERPRETERS, name) && (args.is_empty() || runs_module || options.into_iter().any(is_code))
+    let is_python = ["python", "pypy"].iter().any(|start| name.starts_with(start)) || name == "py";
+    if !is_python && !has_word(INTERPRETERS, name) {
+        return false;
+    }
+    match args {
+        [m, module, ..] if m == "-m" && is_python => !has_word(PYTHON_MODULES, module),
+        [option] if listed::is_version(name, option) => false,
+        _ => {
+            let mut rest = args.iter().skip_while(|arg| has_word(FLAGS, arg));
+            rest.next().is_none_or(|first| first.starts_with('-') || has_word("eval repl", first))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -175,12 +206,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_plain_program_is_dangerous_by_its_name() {
-        for name in PLAIN.split_whitespace() {
+    fn nothing_on_the_list_is_dangerous_by_its_name() {
+        for name in listed::names() {
             assert_eq!(danger(name, &["x".to_owned()]), None, "{name}");
-        }
-        for name in WITH_SWITCHES.split_whitespace() {
-            assert!(has_word(EXTERNAL, name), "{name}");
         }
     }
 }

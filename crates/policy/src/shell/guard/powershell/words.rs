@@ -12,6 +12,8 @@ pub(super) struct Words {
     pub(super) targets: Vec<String>,
     /// Its words with one blank between them.
     pub(super) text: String,
+    /// Whether it receives the output of the command before.
+    pub(super) is_piped: bool,
 }
 
 /// Quotes and dashes that PowerShell takes for those of ASCII, and blanks that only some programs take for blanks.
@@ -29,26 +31,34 @@ struct Splitter {
 }
 
 impl Splitter {
-    fn end_word(&mut self) {
-        let Some(word) = self.word.take() else { return };
+    fn end_word(&mut self) -> Result<(), &'static str> {
+        let Some(word) = self.word.take() else { return Ok(()) };
+        // Windows PowerShell does not pass these to programs as they are.
+        if word.is_empty() {
+            return Err("an empty word");
+        }
+        if word.ends_with('\\') && word.contains(' ') {
+            return Err("a word with a blank that ends in `\\`");
+        }
         if std::mem::take(&mut self.to_target) {
             self.current.targets.push(word);
         } else {
             self.current.words.push(word);
         }
+        Ok(())
     }
 
+    /// A pipeline goes on behind line breaks and `&`: an empty command keeps its input.
     fn end_command(&mut self) -> Result<(), &'static str> {
-        self.end_word();
-        if std::mem::take(&mut self.to_target) {
+        self.end_word()?;
+        if self.to_target {
             return Err("a redirection to nothing");
         }
-        let mut command = std::mem::take(&mut self.current);
-        command.text = command.words.join(" ");
-        if command.words.iter().any(|word| word == "--%") {
-            return Err("`--%`, which ends the syntax of PowerShell");
+        if !self.current.words.is_empty() || !self.current.targets.is_empty() {
+            let mut command = std::mem::take(&mut self.current);
+            command.text = command.words.join(" ");
+            self.commands.push(command);
         }
-        self.commands.push(command);
         Ok(())
     }
 
@@ -64,6 +74,10 @@ pub(super) fn split(text: &str) -> Result<Vec<Words>, &'static str> {
     while let Some(c) = chars.next() {
         match c {
             '"' | '\'' => {
+                // A dot before quotes would be an operator.
+                if splitter.word.is_some() && splitter.current.words.is_empty() {
+                    return Err("quotes inside the name of a command");
+                }
                 let word = splitter.word.get_or_insert_default();
                 loop {
                     match chars.next() {
@@ -76,17 +90,21 @@ pub(super) fn split(text: &str) -> Result<Vec<Words>, &'static str> {
                     }
                 }
                 // What follows would be a second argument.
-                if chars.peek().is_some_and(|next| !next.is_whitespace() && !";|&,>".contains(*next)) {
+                if chars.peek().is_some_and(|next| !next.is_whitespace() && !";|&,".contains(*next)) {
                     return Err("a word that goes on behind its quotes");
                 }
             }
-            ';' | '\n' | '\r' | '|' | '&' => splitter.end_command()?,
+            ';' | '\n' | '\r' | '&' => splitter.end_command()?,
+            '|' => {
+                splitter.end_command()?;
+                splitter.current.is_piped = true;
+            }
             '>' => {
                 // The number of a stream is not an argument.
-                if splitter.word.as_deref().is_some_and(|word| word == "*" || word.parse::<u8>().is_ok()) {
+                if matches!(splitter.word.as_deref(), Some("*" | "1" | "2" | "3" | "4" | "5" | "6")) {
                     splitter.word = None;
                 }
-                splitter.end_word();
+                splitter.end_word()?;
                 while chars.next_if_eq(&'>').is_some() {}
                 if chars.next_if_eq(&'&').is_some() {
                     match chars.next() {
@@ -100,7 +118,8 @@ pub(super) fn split(text: &str) -> Result<Vec<Words>, &'static str> {
             '$' | '`' | '%' | '^' | '(' | ')' | '{' | '}' | '<' | '!' => {
                 return Err("a variable, an escape, a block or a substitution");
             }
-            ' ' | '\t' => splitter.end_word(),
+            // The elements of a list become arguments of their own.
+            ' ' | '\t' | ',' => splitter.end_word()?,
             c if c.is_control() || is_typographic(c) => {
                 return Err("a character that is no plain text");
             }
@@ -122,11 +141,12 @@ mod tests {
 
     #[test]
     fn words_are_split_at_blanks_and_commands_at_separators() {
-        let commands = split("git commit -m 'a b'; dir > out.txt 2>&1 | more").unwrap();
+        let commands = split("git commit -m 'a b'; dir > out.txt 2>&1 |\n & more a,b").unwrap();
         let texts: Vec<_> = commands.iter().map(|command| command.text.as_str()).collect();
-        assert_eq!(texts, ["git commit -m a b", "dir", "more"]);
+        assert_eq!(texts, ["git commit -m a b", "dir", "more a b"]);
         assert_eq!(commands[0].words, ["git", "commit", "-m", "a b"]);
         assert_eq!(commands[1].targets, ["out.txt"]);
+        assert_eq!(commands.iter().map(|command| command.is_piped).collect::<Vec<_>>(), [false, false, true]);
     }
 
     #[test]
