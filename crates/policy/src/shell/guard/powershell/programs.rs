@@ -21,8 +21,8 @@ pub(super) const MOVES: &str = "cd chdir sl set-location pushd push-location";
 const DELETES: &str = "remove-item ri rm rd rmdir del erase deltree clear-content clc clear-item cli";
 
 /// Verbs of cmdlets that start, install or change something. `strict` lists the cmdlets it allows.
-const VERBS: &str = "add clear connect debug disable dismount enable enter import initialize install invoke mount new \
-    register remove reset restart resume send set start stop suspend trace unblock uninstall unregister update";
+const VERBS: &str = "add clear connect debug disable dismount enable enter import initialize install invoke mount move \
+    new publish register remove rename reset restart resume send set start stop suspend trace unblock uninstall unregister update";
 
 /// Cmdlets with such a verb that change nothing but files which they name.
 const HARMLESS: &str = "invoke-webrequest invoke-restmethod start-sleep import-csv import-clixml \
@@ -164,14 +164,17 @@ fn names_git_program(args: &[String]) -> bool {
     let has_letter = |letters: &[char]| {
         rest.iter().any(|arg| arg.starts_with('-') && !arg.starts_with("--") && arg.contains(letters))
     };
+    // `name::address` is fetched by a program of that name.
+    let has_helper = || rest.iter().any(|arg| arg.contains("::"));
     global.iter().any(|arg| arg.starts_with("-c"))
-        || args.iter().any(|arg| is_long(arg) || arg.contains("ext::"))
+        || args.iter().any(is_long)
         || match verb {
             "config" | "difftool" | "mergetool" | "filter-branch" | "hook" => true,
-            "submodule" => rest.iter().any(|arg| arg == "foreach"),
+            "submodule" => rest.iter().any(|arg| arg == "foreach") || has_helper(),
             "rebase" => has_letter(&['x']),
             "grep" => has_letter(&['O']),
-            "clone" => has_letter(&['c', 'u']),
+            "clone" => has_letter(&['c', 'u']) || has_helper(),
+            "fetch" | "pull" | "remote" | "ls-remote" | "archive" => has_helper(),
             _ => false,
         }
 }
