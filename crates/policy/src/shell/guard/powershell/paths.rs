@@ -100,13 +100,12 @@ impl Interpreter<'_> {
         let reads = takes == Some(Takes::Reads) || has_word(programs::READERS, name);
         let is_deep = match takes {
             Some(Takes::Writes) => !has_word(programs::MOVES, name),
-            _ => reads && args.iter().any(|arg| may_recurse(arg)),
+            _ => reads && (has_word("rg tree", name) || args.iter().any(|arg| may_recurse(arg))),
         };
         let used = Use { reads: reads && command.targets.is_empty(), is_deep };
         if reads && is_deep {
             self.check_path(".", used, places);
         }
-        let message = if name == "git" { git_message(args) } else { None };
         for (at, word) in args.iter().enumerate() {
             if has_switches && listed::is_switch(word) {
                 // Other values are lists of files and directories.
@@ -116,7 +115,12 @@ impl Interpreter<'_> {
                 }
                 continue;
             }
-            if message == Some(at) || (name == "go" && word == "./...") {
+            let is_no_path = match name {
+                "git" => is_git_text(args, at),
+                "go" => word == "./...",
+                _ => false,
+            };
+            if is_no_path {
                 continue;
             }
             // A cmdlet takes all of a word for the path, a tool what follows an option.
@@ -235,11 +239,13 @@ fn may_recurse(arg: &str) -> bool {
     ["-r", "-s", "-d", "/"].iter().any(|start| arg.starts_with(start))
 }
 
-/// The position of a message, which is no path.
-fn git_message(args: &[String]) -> Option<usize> {
-    let verb = args.iter().find(|arg| *arg != "--no-pager")?;
-    let at = args.iter().position(|arg| has_word("-m -am --message", arg))?;
-    has_word("commit tag merge stash", verb).then_some(at + 1)
+/// Whether an argument of git is a message, or a commit such as `HEAD~1`, which is no short name.
+fn is_git_text(args: &[String], at: usize) -> bool {
+    let verb = args.iter().find(|arg| *arg != "--no-pager").map_or("", String::as_str);
+    let option = at.checked_sub(1).map_or("", |before| args[before].as_str());
+    let count = args[at].strip_prefix("HEAD~");
+    (has_word("commit tag merge stash", verb) && has_word("-m -am --message", option))
+        || count.is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The part of a word that can be a path: the value of `-Path:value`, and what follows the letter of
