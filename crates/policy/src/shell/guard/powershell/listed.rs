@@ -72,7 +72,7 @@ const LISTED: &[Listed] = &[
     listed(Takes::Reads, "findstr", "/b /c /i /l /m /n /p /r /s /v /x"),
     listed(Takes::Reads, "tree", "/a /f"),
     listed(Takes::Writes, "cd chdir sl set-location pushd push-location", "-path -literalpath"),
-    listed(Takes::Writes, "mkdir md", "-path -force"),
+    listed(Takes::Writes, "mkdir md", "-p -path -force"),
     listed(Takes::Writes, "new-item ni", "-path -itemtype -force"),
     listed(Takes::Writes, "copy cp cpi copy-item", "-path -literalpath -destination -recurse -force"),
     listed(Takes::Writes, "move mv mi move-item", "-path -literalpath -destination"),

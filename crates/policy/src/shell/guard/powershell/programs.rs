@@ -8,8 +8,8 @@ use super::listed;
 
 /// Tools whose arguments may have a colon that is not that of a drive, as in `build:web` or
 /// `HEAD:notes.txt`: no other program knows the drives of PowerShell.
-pub(super) const WITH_COLONS: &str =
-    "git cargo go dotnet npm npx node python python3 py pytest mvn gradle docker yarn pnpm";
+pub(super) const WITH_COLONS: &str = "git cargo go dotnet npm npx node python python3 py pytest mvn \
+    gradle docker yarn pnpm";
 
 /// Programs that read files alone, beside those of the list.
 pub(super) const READERS: &str = "rg jq compare-object";
@@ -22,10 +22,11 @@ const DELETES: &str = "remove-item ri rm rd rmdir del erase deltree clear-conten
 
 /// Verbs of cmdlets that start, install or change something. `strict` lists the cmdlets it allows.
 const VERBS: &str = "add clear connect debug disable dismount enable enter import initialize install invoke mount move \
-    new publish register remove rename reset restart resume send set start stop suspend trace unblock uninstall unregister update";
+    new publish register remove rename reset restart resume send set start stop suspend trace unblock uninstall \
+    unregister update";
 
 /// Cmdlets with such a verb that change nothing but files which they name.
-const HARMLESS: &str = "invoke-webrequest invoke-restmethod start-sleep import-csv import-clixml \
+const HARMLESS: &str = "invoke-webrequest invoke-restmethod start-sleep import-csv import-clixml clear-host \
     new-timespan new-guid";
 
 /// Programs that no argument makes harmless, each list with its rule and reason.
@@ -40,15 +41,15 @@ const DANGEROUS: &[(&str, &str, &str)] = &[
     (
         "run-text",
         "it runs text, another program or a method of an object",
-        "iex icm saps ii sajb sal nal ipal ipmo nmo foreach-object foreach ihy r ndr subst si set sv nv iwmi swmi \
+        "iex icm saps ii sajb sal nal ipal ipmo nmo foreach-object foreach ihy r ndr mount subst si set sv nv iwmi swmi \
          rwmi icim ncim scim rcim sbp rjb rcjb",
     ),
     (
         "run-text",
         "a keyword, behind which a command or a module may follow",
-        "return exit throw using if else elseif switch for while do until try catch finally trap function filter workflow \
-         configuration class enum data param begin process end dynamicparam break continue in inlinescript parallel \
-         sequence",
+        "return exit throw using if else elseif switch for while do until try catch finally trap function filter \
+         workflow configuration class enum data param begin process end dynamicparam break continue in inlinescript \
+         parallel sequence",
     ),
     (
         "disk-formatting",
