@@ -54,7 +54,7 @@ fn the_strongest_backend_is_taken_and_never_less_than_was_asked_for() {
             probed(false, false, Some(7)),
             "landlock",
         ),
-        ("an old Landlock is not enough", Auto, Host, probed(false, false, Some(2)), "cannot be had"),
+        ("neither, and the first Landlock", Auto, Host, probed(false, false, Some(1)), "landlock"),
         ("nothing at all", Auto, Host, probed(false, false, None), "cannot be had"),
         ("native or nothing", Native, Host, probed(false, true, Some(7)), "native backend"),
         (

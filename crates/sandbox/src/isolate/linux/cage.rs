@@ -237,7 +237,7 @@ impl Cage {
         }
         command.push(Step::LandlockRestrict(ruleset.number()));
         let sockets = Sockets { unix: self.plan.unix_sockets, network: self.plan.network == Network::Host };
-        command.push(seccomp_filter::asking_step(sockets)?);
+        command.push(seccomp_filter::asking_step(sockets, self.landlock)?);
         let setup = ChildSetup { command, ruleset: Some(ruleset), ..ChildSetup::unconfined(work_dir) };
         setup.scope_signals(abi).map_err(kernel_error(WHAT))
     }

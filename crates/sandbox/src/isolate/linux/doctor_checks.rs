@@ -6,6 +6,7 @@ use crate::isolate::doctor_check::{CheckResult, Decoys, DoctorCheck, Visibility}
 use crate::launch::{Finished, LaunchError, Status};
 use picoclaw_policy::config::Network;
 use picoclaw_sys::linux::MemoryKind;
+use picoclaw_sys::linux::landlock;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -40,7 +41,6 @@ pub fn run_doctor_checks(
     decoys: &Decoys<'_>,
     run: &dyn Fn(&str) -> Result<Finished, LaunchError>,
 ) -> Vec<DoctorCheck> {
-    let own_pid = std::process::id();
     let (home, secret) = (quoted(decoys.home), quoted(decoys.secret));
     let mut checks = vec![
         yes_or_no(
@@ -61,11 +61,7 @@ pub fn run_doctor_checks(
     ];
     checks.extend(reach_socket(decoys, run));
     checks.extend([
-        yes_or_no(
-            run,
-            ("can it signal your processes?", "processes"),
-            &format!("kill -0 {own_pid} 2>/dev/null && echo yes; echo no"),
-        ),
+        signal_processes(decoys, run),
         see_processes(decoys, run),
         yes_or_no(
             run,
@@ -137,6 +133,18 @@ fn reach_socket(
         check.result = CheckResult::NotPromised;
     }
     Some(check)
+}
+
+/// Whether a child can signal this process.
+fn signal_processes(decoys: &Decoys<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchError>) -> DoctorCheck {
+    let line = format!("kill -0 {} 2>/dev/null && echo yes; echo no", std::process::id());
+    let mut check = yes_or_no(run, ("can it signal your processes?", "processes"), &line);
+    if decoys.processes == Visibility::Visible && landlock::abi().is_none_or(|abi| abi < 6) {
+        check.expected =
+            "yes: there is no process namespace here, and Landlock holds signals from Linux 6.12 on";
+        check.result = CheckResult::NotPromised;
+    }
+    check
 }
 
 /// Whether `/proc` shows this process, by pid and name: the pid alone may be a process of the cage.

@@ -96,7 +96,7 @@ impl Fence {
             setup.ruleset = Some(ruleset);
             setup = setup.scope_signals(abi).map_err(kernel_error("make the write fence"))?;
         }
-        setup.command.push(seccomp_filter::asking_step(Sockets::ALL)?);
+        setup.command.push(seccomp_filter::asking_step(Sockets::ALL, self.abi)?);
         Ok(setup)
     }
 

@@ -46,19 +46,18 @@ pub(super) fn caged_program(debug: bool) -> Result<SeccompFilter, IsolateError> 
     compile(FilterScope { debug, ..scope(Pids::Own, Sockets::ALL) }, errno(libc::EPERM))
 }
 
-/// The filter of a child that this process starts, which refuses what only the supervisor could allow.
-pub(super) fn program(pids: Pids, sockets: Sockets) -> Result<SeccompFilter, IsolateError> {
-    compile(scope(pids, sockets), errno(libc::EPERM))
-}
-
-/// The step that installs the filter of a child without a pid namespace, which asks the supervisor.
-pub(super) fn asking_step(sockets: Sockets) -> Result<Step, IsolateError> {
-    let (asking, refusing) = (compile(scope(Pids::Host, sockets), ASK)?, program(Pids::Host, sockets)?);
+/// The step that installs the filter of a child without a pid namespace, which asks the supervisor. `landlock` is the ABI
+/// version that holds its files.
+pub(super) fn asking_step(sockets: Sockets, landlock: Option<u32>) -> Result<Step, IsolateError> {
+    let no_truncate_right = landlock.is_some_and(|abi| abi < 3);
+    let scope = FilterScope { no_truncate_right, ..scope(Pids::Host, sockets) };
+    let (asking, refusing) = (compile(scope, ASK)?, compile(scope, errno(libc::EPERM))?);
     Ok(Step::SeccompAsking(Arc::new(asking), Arc::new(refusing)))
 }
 
 fn scope(pids: Pids, sockets: Sockets) -> FilterScope {
-    FilterScope { root: rustix::process::geteuid().is_root(), pids, sockets, debug: false }
+    let root = rustix::process::geteuid().is_root();
+    FilterScope { root, pids, sockets, debug: false, no_truncate_right: false }
 }
 
 fn compile(scope: FilterScope, asked: u32) -> Result<SeccompFilter, IsolateError> {

@@ -12,6 +12,9 @@ pub(super) const NEWEST: u32 = 466;
 const SYS_FCHMODAT2: i64 = 452;
 const SYS_MEMFD_SECRET: i64 = 447;
 
+/// The kernel's O_ACCMODE; that of musl has O_PATH in it.
+const ACCESS_MODE: i32 = 3;
+
 /// The C libraries give it different types.
 const RLIMIT_CORE: u32 = 4;
 
@@ -26,6 +29,8 @@ pub(super) struct FilterScope {
     pub(super) sockets: Sockets,
     /// Whether its processes may trace each other.
     pub(super) debug: bool,
+    /// Whether Landlock alone holds writes, and not truncation.
+    pub(super) no_truncate_right: bool,
 }
 
 /// Which sockets a child can make. Pairs of connected sockets can always be made.
@@ -90,6 +95,8 @@ pub(super) enum Applies {
     WithoutUnixSockets,
     /// Children without a network namespace whose network is closed.
     WithoutNetwork,
+    /// Children without mounts of their own where Landlock has no right to truncate (before Linux 6.2).
+    WithoutTruncateRight,
     /// Children that may not trace each other: all but those of `picoclaw run --debug`.
     WithoutDebug,
     /// Children that may.
@@ -106,6 +113,7 @@ impl Rule {
             Applies::HostPids => scope.pids == Pids::Host,
             Applies::WithoutUnixSockets => !scope.sockets.unix,
             Applies::WithoutNetwork => !scope.sockets.network,
+            Applies::WithoutTruncateRight => scope.no_truncate_right,
             Applies::WithoutDebug => !scope.debug,
             Applies::WithDebug => scope.debug,
         }
@@ -283,6 +291,7 @@ pub(super) fn rules() -> Vec<Rule> {
         "The same for a group of root's. Others may set it: `git init --shared` and `cp -a` do.",
     );
     rules.device_nodes();
+    rules.truncation();
     rules.ipc();
     rules.priorities();
     rules.limits();
@@ -386,6 +395,22 @@ impl Rules {
             #[cfg(target_arch = "x86_64")]
             self.refuse(("mknod", libc::SYS_mknod), &[is_device(1)], Applies::Everywhere, why);
             self.refuse(("mknodat", libc::SYS_mknodat), &[is_device(2)], Applies::Everywhere, why);
+        }
+    }
+
+    fn truncation(&mut self) {
+        let applies = Applies::WithoutTruncateRight;
+        let why = "Landlock before version 3 does not hold the truncation of a file that is not opened for writing.";
+        let [truncate, openat] = calls![SYS_truncate, SYS_openat];
+        self.refuse(*truncate, &[], applies, why);
+        for (access, text) in [
+            (libc::O_RDONLY, "flags & {O_ACCMODE, O_TRUNC} == {O_RDONLY, O_TRUNC}"),
+            (ACCESS_MODE, "flags & {O_ACCMODE, O_TRUNC} == {O_ACCMODE, O_TRUNC}"),
+        ] {
+            let flags = Masked((ACCESS_MODE | libc::O_TRUNC) as u32, (access | libc::O_TRUNC) as u32);
+            #[cfg(target_arch = "x86_64")]
+            self.refuse(("open", libc::SYS_open), &[test(1, flags, text)], applies, why);
+            self.refuse(*openat, &[test(2, flags, text)], applies, why);
         }
     }
 

@@ -50,8 +50,7 @@ pub fn choose_backend(isolation: &IsolationConfig, probed: &ProbeResult) -> Resu
             (_, Err(Unusable::Failed(reason)), _) => {
                 return Err(StartError::Trial { backend: "bubblewrap", reason });
             }
-            // Before ABI 3 Landlock does not hold truncation.
-            (_, _, Some(3..)) => Backend::Landlock,
+            (_, _, Some(_)) => Backend::Landlock,
             (Err(native), Err(bwrap), _) => {
                 return Err(StartError::Nothing { native: native.to_string(), bwrap: bwrap.to_string() });
             }

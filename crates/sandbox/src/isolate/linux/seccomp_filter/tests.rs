@@ -1,9 +1,26 @@
 use super::*;
 
-const USER: FilterScope = FilterScope { root: false, pids: Pids::Own, sockets: Sockets::ALL, debug: false };
-const ROOT: FilterScope = FilterScope { root: true, pids: Pids::Own, sockets: Sockets::ALL, debug: false };
-const ON_THE_HOST: FilterScope =
-    FilterScope { root: false, pids: Pids::Host, sockets: Sockets::ALL, debug: false };
+const USER: FilterScope = FilterScope {
+    root: false,
+    pids: Pids::Own,
+    sockets: Sockets::ALL,
+    debug: false,
+    no_truncate_right: false,
+};
+const ROOT: FilterScope = FilterScope {
+    root: true,
+    pids: Pids::Own,
+    sockets: Sockets::ALL,
+    debug: false,
+    no_truncate_right: false,
+};
+const ON_THE_HOST: FilterScope = FilterScope {
+    root: false,
+    pids: Pids::Host,
+    sockets: Sockets::ALL,
+    debug: false,
+    no_truncate_right: false,
+};
 const DEBUGGED: FilterScope = FilterScope { debug: true, ..USER };
 const DENIED: u32 = errno(libc::EPERM);
 const MISSING: u32 = errno(libc::ENOSYS);
@@ -45,10 +62,9 @@ fn check(scope: FilterScope, cases: &[(&str, i64, &[u64], u32)]) {
 
 #[test]
 fn the_program_is_valid() {
-    for pids in [Pids::Own, Pids::Host] {
-        assert!(program(pids, Sockets::ALL).is_ok());
-    }
-    for scope in [USER, ROOT, ON_THE_HOST] {
+    let old = FilterScope { no_truncate_right: true, ..ON_THE_HOST };
+    for scope in [USER, ROOT, ON_THE_HOST, old] {
+        assert!(compile(scope, ASK).is_ok());
         let program = instructions(scope, ASK);
         for (at, (code, yes, no, _)) in program.iter().enumerate() {
             let end = at + 1 + usize::from(*yes.max(no));
@@ -264,6 +280,28 @@ fn sockets_are_refused_where_no_namespace_holds_them() {
         assert_eq!(got, want, "{sockets:?}");
         assert_eq!(answer(scope, NATIVE, libc::SYS_socketpair as u32, &unix), ALLOW, "{sockets:?}");
     }
+}
+
+#[test]
+fn truncation_is_refused_where_landlock_does_not_hold_it() {
+    let old = FilterScope { no_truncate_right: true, ..ON_THE_HOST };
+    let [read, write, both, neither] =
+        [libc::O_RDONLY, libc::O_WRONLY, libc::O_RDWR, 3].map(|access| access as u64);
+    let (empty, new) = (libc::O_TRUNC as u64, libc::O_CREAT as u64);
+    check(
+        old,
+        &[
+            ("by path", libc::SYS_truncate, &[0x7000_0000, 0], DENIED),
+            ("by a descriptor that is open for writing", libc::SYS_ftruncate, &[3, 0], ALLOW),
+            ("opened for reading", libc::SYS_openat, &[3, 0x7000_0000, read | empty], DENIED),
+            ("and created", libc::SYS_openat, &[3, 0x7000_0000, read | empty | new, 0o600], DENIED),
+            ("opened for neither", libc::SYS_openat, &[3, 0x7000_0000, neither | empty], DENIED),
+            ("opened for writing", libc::SYS_openat, &[3, 0x7000_0000, write | empty | new, 0o600], ALLOW),
+            ("opened for both", libc::SYS_openat, &[3, 0x7000_0000, both | empty], ALLOW),
+            ("a plain read", libc::SYS_openat, &[3, 0x7000_0000, read], ALLOW),
+        ],
+    );
+    check(ON_THE_HOST, &[("where Landlock holds it", libc::SYS_truncate, &[0x7000_0000, 0], ALLOW)]);
 }
 
 #[test]

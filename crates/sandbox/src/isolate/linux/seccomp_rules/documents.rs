@@ -30,6 +30,7 @@ fn applies(applies: Applies) -> &'static str {
         Applies::HostPids => "Landlock alone, fence",
         Applies::WithoutUnixSockets => "full fence, Landlock alone, unless `isolation.unix_sockets`",
         Applies::WithoutNetwork => "Landlock alone with a closed network",
+        Applies::WithoutTruncateRight => "Landlock alone and fence before Linux 6.2",
         Applies::WithoutDebug => "every child without `--debug`",
         Applies::WithDebug => "`picoclaw run --debug`",
     }
