@@ -19,8 +19,8 @@ pub(crate) use windows::PlannedCage;
 
 use crate::instance::Instance;
 use crate::isolate::{
-    Backend, CacheMode, CommandSource, Confinement, Enforced, Fence, Grade, HiddenPath, IsolateError,
-    UserEnvironment, WorkspaceMount,
+    Backend, CacheMode, CommandSource, Confinement, Enforced, Fence, Grade, HiddenPath, UserEnvironment,
+    WorkspaceMount,
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
@@ -147,9 +147,7 @@ impl Confined {
         let mut environment = self.environment.clone();
         environment::set_work_dir(&mut environment, &work_dir.path);
         let mut watch = self.protection.watch();
-        if let Some(path) = watch.closed_root() {
-            return Err(LaunchError::confinement(IsolateError::Closed { path: path.to_owned() }));
-        }
+        watch.check_roots().map_err(LaunchError::confinement)?;
         let protected = if self.confinement.has_mounts() { watch.mounts() } else { Vec::new() };
         let setup = self.confinement.child_setup(work_dir, protected).map_err(LaunchError::confinement)?;
         let spec = LaunchSpec {

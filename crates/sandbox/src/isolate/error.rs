@@ -4,7 +4,7 @@
 
 use picoclaw_sys::SYSTEM;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a plan was refused.
 #[derive(Debug, thiserror::Error)]
@@ -114,13 +114,23 @@ pub enum IsolateError {
         /// The kernel's reason.
         source: io::Error,
     },
-    /// A workspace whose protected files cannot be looked up.
+    /// A workspace that its owner may not search for protected files.
     #[error(
-        "`{path}` cannot be searched for protected files; `chmod u+rx` it, or set `isolation.protect` to `[]`"
+        "`{path}` cannot be searched for protected files; `chmod u+rx {0}` opens it again, and \
+         `picoclaw run --unprotect {0}` protects nothing in it",
+        quoted(path)
     )]
     Closed {
         /// The workspace.
         path: PathBuf,
+    },
+    /// A workspace whose protected files could not be looked up for another reason.
+    #[error("could not search `{path}` for protected files")]
+    NotSearched {
+        /// The workspace.
+        path: PathBuf,
+        /// The kernel's reason.
+        source: io::Error,
     },
     /// A path with a NUL byte.
     #[error("`{path}` contains a NUL byte")]
@@ -248,4 +258,9 @@ impl StartError {
         let price = "child processes can then access or modify more host files";
         format!("{remedy}\n`isolation.enabled`: false switches isolation off; {price}")
     }
+}
+
+/// A path as one shell word.
+pub(super) fn quoted(path: &Path) -> String {
+    format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"))
 }

@@ -2,9 +2,12 @@
 
 pub use rustix::fs::{RawDir, RawDirEntry, ResolveFlags, copy_file_range, fsync, openat2};
 
-use super::unix::{AtFlags, BorrowedFd, CWD, Errno, Mode, OFlags, OwnedFd, Result, Stat, openat, read};
+use super::unix::{
+    AtFlags, BorrowedFd, CWD, Errno, Mode, OFlags, OwnedFd, Result, Stat, open_parent, openat, read,
+};
 use rustix::fs::{PROC_SUPER_MAGIC, StatxAttributes, StatxFlags, fstatfs, statx};
 use std::os::fd::AsRawFd;
+use std::path::Path;
 
 /// Opens a name to look at it, whatever it is, and nothing more.
 pub const O_PATH: OFlags = OFlags::PATH;
@@ -12,6 +15,23 @@ pub const O_PATH: OFlags = OFlags::PATH;
 /// Device and inode: one object, whatever its name.
 pub fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
+}
+
+/// Opens a path beneath a directory without following a link.
+pub(crate) fn open_beneath(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let how = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match openat2(dir, path, how, Mode::empty(), resolve) {
+        // Kernels before 5.6 lack it; systemd and container runtimes have filters that refuse it.
+        Err(Errno::NOSYS | Errno::PERM) => walk_beneath(dir, path, flags),
+        opened => opened,
+    }
+}
+
+/// The same without openat2(2), one component after the other.
+fn walk_beneath(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
+    let (above, last) = open_parent(dir, path)?;
+    openat(&above, last, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// Opens what a descriptor leads to once more, through procfs.
@@ -51,4 +71,30 @@ pub(crate) fn is_on_procfs(object: BorrowedFd<'_>) -> Result<bool> {
 pub(crate) fn is_mount_root(object: BorrowedFd<'_>) -> bool {
     statx(object, c"", AtFlags::EMPTY_PATH, StatxFlags::empty())
         .is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "a test builds its tree by path")]
+
+    use super::*;
+    use crate::os_file::{AsFd, fstat};
+
+    /// With and without openat2(2), a path leads to the same object or fails alike.
+    #[test]
+    fn a_walk_finds_what_openat2_finds() {
+        let tree = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(tree.path().join("a/b")).unwrap();
+        std::fs::write(tree.path().join("a/b/file"), "").unwrap();
+        std::os::unix::fs::symlink("b", tree.path().join("a/link")).unwrap();
+        let root = openat(CWD, tree.path(), O_PATH | OFlags::CLOEXEC, Mode::empty()).unwrap();
+        for path in [".", "a", "a/b", "a/b/file", "a/link", "a/none", "a/link/file", "a/b/file/x"] {
+            for flags in [O_PATH, O_PATH | OFlags::DIRECTORY, OFlags::RDONLY | OFlags::DIRECTORY] {
+                let found = |opened: Result<OwnedFd>| opened.and_then(fstat).map(|stat| identity(&stat));
+                let by_walk = found(walk_beneath(root.as_fd(), Path::new(path), flags));
+                let by_kernel = found(open_beneath(root.as_fd(), Path::new(path), flags));
+                assert_eq!(by_walk.ok(), by_kernel.ok(), "`{path}` {flags:?}: {by_walk:?} {by_kernel:?}");
+            }
+        }
+    }
 }

@@ -4,18 +4,16 @@
 //! name in an open directory, without following links.
 
 use super::unix::{
-    AsFd, AtFlags, BorrowedFd, CWD, Dir, Errno, Mode, OFlags, OwnedFd, Result, Stat, openat, statat,
+    AsFd, AtFlags, BorrowedFd, CWD, Dir, Errno, Mode, OFlags, OwnedFd, Result, Stat, open_parent, openat,
+    statat,
 };
-use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::Read as _;
 use std::mem::MaybeUninit;
-use std::path::{Component, Path};
+use std::path::Path;
 
 /// Opens a directory to look names up in it. It has to be readable.
 pub const O_PATH: OFlags = OFlags::RDONLY;
-
-const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// How a path is resolved: always without links and without a way up.
 #[derive(Debug, Clone, Copy)]
@@ -57,22 +55,9 @@ pub fn openat2(
     openat(&above, last, flags | OFlags::NOFOLLOW, mode)
 }
 
-/// Opens the directory above a path beneath `dir`, and returns it with the last name.
-fn open_parent<'p>(dir: BorrowedFd<'_>, path: &'p Path) -> Result<(OwnedFd, &'p OsStr)> {
-    let mut names = Vec::new();
-    for part in path.components() {
-        match part {
-            Component::Normal(name) => names.push(name),
-            Component::CurDir => {}
-            _ => return Err(Errno::XDEV),
-        }
-    }
-    let last = names.pop().unwrap_or(OsStr::new("."));
-    let mut above = dir.try_clone_to_owned().map_err(errno)?;
-    for name in names {
-        above = openat(&above, name, O_PATH | DIRECTORY, Mode::empty())?;
-    }
-    Ok((above, last))
+/// Opens a path beneath a directory without following a link.
+pub(crate) fn open_beneath(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
+    openat2(dir, path, flags | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }
 
 /// What a path beneath a directory leads to, without following a link.
@@ -114,7 +99,7 @@ pub(crate) fn read_boot_id() -> Option<Vec<u8>> {
 /// Random bytes for a secret.
 pub(crate) fn fill_random(bytes: &mut [u8]) -> Result<()> {
     let device = openat(CWD, c"/dev/urandom", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    File::from(device).read_exact(bytes).map_err(errno)
+    File::from(device).read_exact(bytes).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
 /// Writes a file through to the medium, which fsync(2) alone does not do here.
@@ -131,10 +116,6 @@ pub fn copy_file_range(
     _length: usize,
 ) -> Result<usize> {
     Err(Errno::NOSYS)
-}
-
-fn errno(error: io::Error) -> Errno {
-    Errno::from_io_error(&error).unwrap_or(Errno::IO)
 }
 
 /// The entries of a directory.

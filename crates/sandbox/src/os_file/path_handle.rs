@@ -1,13 +1,11 @@
 //! Looks at a path through a handle that can do nothing else.
 
-use super::{BorrowedFd, CWD, Mode, O_PATH, OFlags, ResolveFlags, Result, Stat, fstat, openat, openat2};
+use super::{BorrowedFd, CWD, Mode, O_PATH, OFlags, Result, Stat, fstat, open_beneath, openat};
 use std::path::Path;
 
 /// What a path beneath a directory leads to, without following a link.
 pub(crate) fn lstat_beneath(dir: BorrowedFd<'_>, path: &Path) -> Result<Stat> {
-    let flags = O_PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    fstat(openat2(dir, path, flags, Mode::empty(), resolve)?)
+    fstat(open_beneath(dir, path, O_PATH)?)
 }
 
 /// What a path leads to.

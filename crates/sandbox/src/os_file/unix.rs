@@ -9,14 +9,35 @@ pub use rustix::path::Arg;
 pub use std::os::fd::{AsFd as AsDir, AsFd, BorrowedFd, OwnedFd};
 pub use std::os::unix::fs::FileExt;
 
-use super::Sharing;
+use super::{O_PATH, Sharing};
 use rustix::buffer::spare_capacity;
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File, Permissions, TryLockError};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Component, Path};
+
+/// Opens the directory above a path beneath `dir`, one component after the other without following a
+/// link, and returns it with the last name.
+pub(super) fn open_parent<'p>(dir: BorrowedFd<'_>, path: &'p Path) -> Result<(OwnedFd, &'p OsStr)> {
+    let mut names = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => names.push(name),
+            Component::CurDir => {}
+            _ => return Err(Errno::XDEV),
+        }
+    }
+    let last = names.pop().unwrap_or(OsStr::new("."));
+    let above = dir.try_clone_to_owned();
+    let mut above = above.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    for name in names {
+        let flags = O_PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        above = openat(&above, name, flags, Mode::empty())?;
+    }
+    Ok((above, last))
+}
 
 /// Reads at an offset into the room that `bytes` has left; the number of bytes.
 pub(crate) fn pread_spare(file: BorrowedFd<'_>, bytes: &mut Vec<u8>, offset: u64) -> Result<usize> {

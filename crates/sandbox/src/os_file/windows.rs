@@ -207,6 +207,11 @@ pub fn openat2(
     Ok(opened)
 }
 
+/// Opens a path beneath a directory without following a link.
+pub(crate) fn open_beneath(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
+    openat2(dir, path, flags | OFlags::NOFOLLOW, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+}
+
 fn open(dir: &impl AsDir, name: &OsStr, how: &OpenHow) -> Result<OwnedFd> {
     Ok(match dir.as_dir() {
         _ if name.is_empty() => return Err(Errno::NOENT),

@@ -3,8 +3,9 @@
 use super::lock_watch::LockWatch;
 use super::scan::Scan;
 use super::{Protection, Writable};
-use crate::isolate::{HostEntryKind, MountReason, MountRule};
+use crate::isolate::{HostEntryKind, IsolateError, MountReason, MountRule};
 use crate::launch::Status;
+use crate::os_file::Errno;
 use crate::permit::OutcomeGuard;
 use crate::printable;
 use picoclaw_policy::config::ExposeMode;
@@ -42,10 +43,22 @@ impl Protection {
 }
 
 impl Watch {
-    /// A tree that cannot be searched at all, though the child can open it again.
-    pub(crate) fn closed_root(&self) -> Option<&Path> {
-        let mut roots = self.protection.roots.iter().zip(&self.before);
-        roots.find_map(|(root, scan)| scan.closed.contains(Path::new("")).then_some(&*root.source))
+    /// Refuses a workspace that cannot be searched, though the child may write it. Any other
+    /// directory was shown by the operator on purpose, for instance one to drop files in.
+    pub(crate) fn check_roots(&self) -> Result<(), IsolateError> {
+        for (root, scan) in self.protection.roots.iter().zip(&self.before) {
+            let Some(errno) = scan.root_error else { continue };
+            let path = root.source.clone();
+            match errno {
+                Errno::ACCESS if root.is_workspace => return Err(IsolateError::Closed { path }),
+                Errno::ACCESS => {
+                    let path = path.display();
+                    tracing::warn!(target: "isolation", %path, "This directory cannot be searched; nothing in it is protected");
+                }
+                errno => return Err(IsolateError::NotSearched { path, source: errno.into() }),
+            }
+        }
+        Ok(())
     }
 
     /// The mounts that protect the files in a cage. Git's attempts to write are noticed from here on.

@@ -6,8 +6,8 @@ use super::git_config::{GitConfig, common_dir, git_file};
 use super::git_index::tracked;
 use crate::isolate::HostEntryKind;
 use crate::os_file::{
-    AsFd, AtFlags, CWD, Dir, Errno, FileType, Mode, O_PATH, OFlags, OwnedFd, ResolveFlags, Stat,
-    lstat_beneath, openat, openat2, os_str, owner_of_new_files, statat,
+    AsFd, AtFlags, CWD, Dir, Errno, FileType, Mode, O_PATH, OFlags, OwnedFd, Stat, lstat_beneath,
+    open_beneath, openat, os_str, owner_of_new_files, statat,
 };
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{ProtectRules, is_tool_directory};
@@ -39,6 +39,8 @@ pub(super) struct Scan {
     pub(super) closed: BTreeSet<PathBuf>,
     /// Whether all of the tree was searched, but for them.
     pub(super) is_complete: bool,
+    /// Why nothing of the tree could be searched.
+    pub(super) root_error: Option<Errno>,
     found: Vec<Found>,
     repositories: Vec<Repository>,
 }
@@ -94,8 +96,17 @@ struct Search<'s> {
 impl Scan {
     /// Searches the tree at `root`.
     pub(super) fn of(root: &Path, rules: &ProtectRules) -> Self {
+        if rules.is_empty() || rules.is_unprotected(root, Path::new("")) {
+            return Self { is_complete: true, ..Self::default() };
+        }
         let flags = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let Ok(handle) = openat(CWD, root, flags, Mode::empty()) else { return Self::default() };
+        let handle = match openat(CWD, root, flags, Mode::empty()) {
+            Ok(handle) => handle,
+            Err(errno) => {
+                let root_error = Some(errno).filter(|errno| !is_gone(*errno));
+                return Self { root_error, ..Self::default() };
+            }
+        };
         let mut search = Search {
             root,
             handle,
@@ -105,9 +116,7 @@ impl Scan {
             names_left: MAX_NAMES,
             scan: Self { is_complete: true, ..Self::default() },
         };
-        if !rules.is_empty() {
-            search.enqueue(PathBuf::new(), VisitKind::Project, None);
-        }
+        search.enqueue(PathBuf::new(), VisitKind::Project, None);
         for _ in 0..MAX_DIRECTORIES {
             let Some(visit) = search.queue.pop_front() else { return search.scan };
             search.visit(visit);
@@ -260,8 +269,8 @@ impl Search<'_> {
         if !self.protects_git() {
             return;
         }
-        if self.is_shut(path) {
-            return self.close(path);
+        if self.open(path, O_PATH).is_none() {
+            return;
         }
         self.git_paths(path, repository);
         for below in ["modules", "worktrees"] {
@@ -306,7 +315,7 @@ impl Search<'_> {
     }
 
     /// Whether the git directory lies in the directory at `path`, which then cannot be read-only.
-    fn holds(&self, path: &Path, git_dir: &Path) -> bool {
+    fn holds(&mut self, path: &Path, git_dir: &Path) -> bool {
         self.resolve(git_dir).is_some_and(|(git_dir, _)| git_dir.starts_with(path))
     }
 
@@ -341,7 +350,7 @@ impl Search<'_> {
     }
 
     /// What a link or a setting leads to, if that lies in the tree.
-    fn resolve(&self, path: &Path) -> Option<(PathBuf, FileType)> {
+    fn resolve(&mut self, path: &Path) -> Option<(PathBuf, FileType)> {
         let root = std::fs::canonicalize(self.root).ok()?;
         let target = std::fs::canonicalize(self.root.join(path)).ok()?;
         let below = target.strip_prefix(root).ok().filter(|below| !below.as_os_str().is_empty())?;
@@ -359,53 +368,66 @@ impl Search<'_> {
         }
     }
 
-    fn kind_of(&self, path: &Path) -> Option<FileType> {
+    fn kind_of(&mut self, path: &Path) -> Option<FileType> {
         self.stat(path).map(|stat| FileType::from_raw_mode(stat.st_mode))
     }
 
-    fn stat(&self, path: &Path) -> Option<Stat> {
-        lstat_beneath(self.handle.as_fd(), or_dot(path)).ok()
-    }
-
-    /// Whether a directory cannot be entered.
-    fn is_shut(&self, path: &Path) -> bool {
-        matches!(lstat_beneath(self.handle.as_fd(), &path.join(".")), Err(Errno::ACCESS))
-    }
-
-    /// A directory that cannot be searched is protected with all that it holds.
-    fn close(&mut self, path: &Path) {
-        let is_own = self.stat(path).is_some_and(|stat| stat.st_uid == owner_of_new_files().0);
-        if is_own && !self.rules.is_unprotected(self.root, path) {
-            let (path, kind) = (path.to_owned(), HostEntryKind::Directory);
-            self.scan.found.push(Found { path: path.clone(), kind, repository: None });
-            self.scan.closed.insert(path.clone());
-            self.record(path);
+    fn stat(&mut self, path: &Path) -> Option<Stat> {
+        match lstat_beneath(self.handle.as_fd(), or_dot(path)) {
+            Ok(stat) => Some(stat),
+            Err(errno) => {
+                self.scan.is_complete &= is_gone(errno);
+                None
+            }
         }
     }
 
-    /// Opens a path of the tree without following a link.
-    fn open(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        openat2(&self.handle, or_dot(path), flags | OFlags::CLOEXEC, Mode::empty(), resolve)
+    /// A directory of the tree that can be entered, opened without following a link. One that cannot
+    /// be searched is protected with all that it holds.
+    fn open(&mut self, path: &Path, flags: OFlags) -> Option<OwnedFd> {
+        let opened = open_beneath(self.handle.as_fd(), or_dot(path), flags | OFlags::DIRECTORY);
+        // Reading a directory takes another permission than looking a name up in it.
+        let entered = opened.and_then(|dir| statat(&dir, ".", AtFlags::empty()).map(|_| dir));
+        match entered {
+            Ok(directory) => return Some(directory),
+            Err(errno) if is_gone(errno) => {}
+            Err(Errno::ACCESS) => self.close(path),
+            Err(errno) => {
+                self.scan.is_complete = false;
+                self.scan.root_error = Some(errno).filter(|_| path.as_os_str().is_empty());
+            }
+        }
+        None
+    }
+
+    fn close(&mut self, path: &Path) {
+        let is_own = self.stat(path).is_some_and(|stat| stat.st_uid == owner_of_new_files().0);
+        if !is_own || self.rules.is_unprotected(self.root, path) {
+            return;
+        }
+        if path.as_os_str().is_empty() {
+            self.scan.root_error = Some(Errno::ACCESS);
+        } else {
+            let (path, kind) = (path.to_owned(), HostEntryKind::Directory);
+            self.scan.found.push(Found { path, kind, repository: None });
+        }
+        self.scan.closed.insert(path.to_owned());
+        self.record(path.to_owned());
     }
 
     /// The names in a directory, each with what it is.
     fn names(&mut self, path: &Path) -> Vec<(OsString, FileType)> {
-        let opened = self.open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOCTTY);
-        if matches!(opened, Err(Errno::ACCESS)) || self.is_shut(path) {
-            self.close(path);
-            return Vec::new();
-        }
-        let Some(directory) = opened.ok().and_then(|handle| Dir::new(handle).ok()) else { return Vec::new() };
+        let opened = self.open(path, OFlags::RDONLY | OFlags::NOCTTY);
+        let Some(directory) = opened.map(Dir::new) else { return Vec::new() };
         let mut names = Vec::new();
-        for entry in directory.flatten() {
+        for entry in directory.into_iter().flatten() {
+            let Some(entry) = entry.ok().filter(|_| self.names_left > 0) else {
+                self.scan.is_complete = false;
+                break;
+            };
             let name = entry.file_name().to_bytes();
             if matches!(name, b"." | b"..") {
                 continue;
-            }
-            if self.names_left == 0 {
-                self.scan.is_complete = false;
-                break;
             }
             self.names_left -= 1;
             let name = os_str(name).to_owned();
@@ -417,6 +439,12 @@ impl Search<'_> {
         }
         names
     }
+}
+
+/// Whether an error says that there is no such directory: a child may remove it, or put a link in its
+/// place, while it is searched.
+fn is_gone(errno: Errno) -> bool {
+    matches!(errno, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
 }
 
 /// The tree itself is `.`.

@@ -166,7 +166,7 @@ pub(crate) fn attach_at_host(mount: &OwnedFd, target: &CStr) -> Result<()> {
 fn open_beneath(root: BorrowedFd<'_>, path: &CStr, flags: OFlags) -> Result<OwnedFd> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match openat2(root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
-        Err(Errno::NOSYS) => walk_without_links(root, path),
+        Err(Errno::NOSYS | Errno::PERM) => walk_without_links(root, path),
         opened => opened,
     }
 }
@@ -175,12 +175,14 @@ fn open_beneath(root: BorrowedFd<'_>, path: &CStr, flags: OFlags) -> Result<Owne
 pub fn open_path_without_links(path: &CStr) -> Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        Err(Errno::NOSYS) => walk_without_links(openat(CWD, c"/", flags, Mode::empty())?.as_fd(), path),
+        Err(Errno::NOSYS | Errno::PERM) => {
+            walk_without_links(openat(CWD, c"/", flags, Mode::empty())?.as_fd(), path)
+        }
         opened => opened,
     }
 }
 
-/// The same without openat2(2), which older kernels and some seccomp profiles lack: opens one component after the other,
+/// The same without openat2(2), which older kernels lack and some seccomp profiles refuse: opens one component after the other,
 /// and allocates nothing.
 fn walk_without_links(root: BorrowedFd<'_>, path: &CStr) -> Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;

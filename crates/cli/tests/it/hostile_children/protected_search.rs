@@ -65,11 +65,34 @@ fn a_directory_that_a_command_closed_is_reported() {
         let want = if is_root() { "`.envrc` (new)" } else { "`.` (cannot be searched)" };
         faults.check(told.stderr.contains(want), format!("{level:?}: the project: {told:?}"));
         let told = project.sh(&[], "true");
-        let is_refused = told.code == 125 && told.stderr.contains("`chmod u+rx` it");
+        let dir = project.dir().display().to_string();
+        let remedies = [format!("`chmod u+rx '{dir}'`"), format!("`picoclaw run --unprotect '{dir}'`")];
+        let is_refused = told.code == 125 && remedies.iter().all(|remedy| told.stderr.contains(remedy));
         faults.check(is_refused || is_root(), format!("{level:?}: the next start: {told:?}"));
-        host(&project, "chmod 700 .");
+        let told = project.sh(&["--unprotect", &dir], "true");
+        let is_searched = told.stderr.contains("for protected files");
+        faults.check(!is_searched, format!("{level:?}: a remedy: {told:?}"));
+        host(&project, &format!("chmod u+rx {dir}"));
         let told = project.sh(&[], "true");
-        faults.check(told.code == 0, format!("{level:?}: the remedy: {told:?}"));
+        faults.check(told.code == 0, format!("{level:?}: the other: {told:?}"));
+    }
+}
+
+/// The operator shows it on purpose, for instance to let commands drop files there.
+#[test]
+fn a_directory_to_drop_files_in_can_be_shown() {
+    let mut faults = Faults::default();
+    for level in [Native, Bwrap] {
+        let Some(project) = Project::new(level) else { continue };
+        host(&project, "mkdir ../drop; chmod 300 ../drop");
+        let drop = project.instance.dir().join("drop").display().to_string();
+        let mut command = project.command(&["--rw", &drop], &["sh", "-c", &format!("echo x > {drop}/file")]);
+        let told = crate::test_instance::ran(command.env("PICOCLAW_LOG_LEVEL", "warn").output().unwrap());
+        host(&project, "chmod 700 ../drop");
+        // It is masked while the host has a socket that could lie in it.
+        faults.check(told.code != 125, format!("{level:?}: {told:?}"));
+        let is_told = told.stderr.contains("cannot be searched; nothing in it is protected");
+        faults.check(is_told || is_root(), format!("{level:?}: the warning: {told:?}"));
     }
 }
 

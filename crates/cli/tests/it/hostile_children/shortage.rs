@@ -114,6 +114,18 @@ fn without_openat2_there_is_a_native_cage() {
     assert_eq!(told.code, 0, "{told:?}");
     let shown = outside(&project.dir(), &["ls", "/usr/lib"]).stdout;
     assert_eq!(told.stdout.lines().count(), shown.lines().count(), "the exposure beneath a mount: {told:?}");
+    let line =
+        "mkdir -p .git/hooks a/b && echo was > .git/hooks/h && echo was > a/b/.envrc && : > .git/config";
+    assert_eq!(outside(&project.dir(), &["sh", "-c", line]).code, 0);
+    for errno in ["38", "1"] {
+        let attack = "echo evil > .git/hooks/h; echo evil > a/b/.envrc; echo new > a/.envrc";
+        let wrapper = ["perl", "-e", FAIL, errno, "437", "0"];
+        let told = ran(project.wrapped(&wrapper, &[], &["sh", "-c", attack]).output().unwrap());
+        let content = outside(&project.dir(), &["cat", ".git/hooks/h", "a/b/.envrc"]).stdout;
+        assert_eq!(content, "was\nwas\n", "protected files, errno {errno}: {told:?}");
+        assert!(told.stderr.contains("`a/.envrc` (new)"), "the report, errno {errno}: {told:?}");
+        assert_eq!(outside(&project.dir(), &["rm", "a/.envrc"]).code, 0);
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Invariant: a promise counts as kept only when the attempt was seen to fail.
 
 use crate::isolate::doctor_check::{CheckResult, Decoys, DoctorCheck, Visibility};
+use crate::isolate::error::quoted;
 use crate::launch::{Finished, LaunchError, Status};
 use picoclaw_policy::config::Network;
 use picoclaw_sys::linux::MemoryKind;
@@ -262,9 +263,4 @@ fn kind_of_memory(
         Err(error) => (format!("no answer: {error}"), CheckResult::Broken),
     };
     Some(DoctorCheck { question, layer: "limits", expected: "no", observed, result })
-}
-
-/// A path as one shell word.
-fn quoted(path: &Path) -> String {
-    format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"))
 }
