@@ -101,20 +101,24 @@ impl ProtectRules {
         self.entries.is_empty()
     }
 
-    /// What is protected in a git directory.
-    pub fn git_paths(&self) -> impl Iterator<Item = &str> {
-        self.entries.iter().filter_map(|entry| entry.strip_prefix(".git/"))
+    /// What is protected in a git directory, each with its position on the list.
+    pub fn git_paths(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.entries
+            .iter()
+            .enumerate()
+            .filter_map(|(at, entry)| entry.strip_prefix(".git/").map(|path| (at, path)))
     }
 
-    /// Whether `path`, relative to the workspace, is an entry of the list. Letters match in either
-    /// case, since the host's file system may not tell them apart.
-    pub fn is_listed(&self, path: &Path) -> bool {
-        self.plain_entries().any(|entry| {
+    /// The position on the list of the entry that `path`, relative to the workspace, is. Letters match
+    /// in either case, since the host's file system may not tell them apart.
+    pub fn position(&self, path: &Path) -> Option<usize> {
+        self.entries.iter().position(|entry| {
             let mut names = path.iter().rev();
             let mut patterns = entry.rsplit('/');
-            patterns.all(|part| {
+            let is_match = |part: &str| {
                 names.next().is_some_and(|name| matches(part.as_bytes(), name.as_encoded_bytes()))
-            })
+            };
+            !entry.starts_with(".git/") && patterns.all(is_match)
         })
     }
 
@@ -127,7 +131,7 @@ impl ProtectRules {
         if path.iter().take(git).any(is_tool_directory) {
             return false;
         }
-        let is_beneath_entry = path.ancestors().any(|above| self.is_listed(above));
+        let is_beneath_entry = path.ancestors().any(|above| self.position(above).is_some());
         let mut at = (git..names.len()).filter(|at| is_git(names[*at]));
         is_beneath_entry || at.any(|at| self.covers_in_git(names[at], &names[at + 1..]))
     }
@@ -140,16 +144,12 @@ impl ProtectRules {
         };
         let nested = [b"modules".as_slice(), b"worktrees"].iter().any(|known| matches(known, first));
         let starts = if nested { 0..=rest.len() } else { 0..=0 };
-        self.git_paths().any(|path| {
+        self.git_paths().any(|(_, path)| {
             starts.clone().any(|start| {
                 let mut names = inside.iter().skip(start);
                 path.split('/').all(|part| names.next().is_some_and(|name| matches(part.as_bytes(), name)))
             })
         })
-    }
-
-    fn plain_entries(&self) -> impl Iterator<Item = &String> {
-        self.entries.iter().filter(|entry| !entry.starts_with(".git/"))
     }
 }
 

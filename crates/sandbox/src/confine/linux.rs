@@ -230,7 +230,7 @@ fn cage_environment(
         // One user is mapped in the cage, so root's tar cannot give files away either.
         environment::set(&mut environment, "TAR_OPTIONS", "--no-same-owner");
     }
-    let is_config_protected = isolation.protect.git_paths().any(|path| path == "config")
+    let is_config_protected = isolation.protect.git_paths().any(|(_, path)| path == "config")
         && !isolation.protect.is_unprotected(Path::new("/"), Path::new(".git/config"));
     if is_config_protected && environment::get(&environment, "GIT_CONFIG_COUNT").is_none() {
         // A new branch would otherwise write to the configuration of its repository.

@@ -1,7 +1,7 @@
 //! What became of the protected files while a child ran.
 
 use super::lock_watch::LockWatch;
-use super::scan::Scan;
+use super::scan::{Rank, Scan};
 use super::{Protection, Writable};
 use crate::isolate::{HostEntryKind, IsolateError, MountReason, MountRule};
 use crate::launch::Status;
@@ -9,12 +9,13 @@ use crate::os_file::Errno;
 use crate::permit::OutcomeGuard;
 use crate::printable;
 use picoclaw_policy::config::ExposeMode;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The most files that are named to a person or a model.
-const MAX_SHOWN: usize = 20;
+/// The most entries of the list that are named to a person or a model: one of each kind, and more.
+const MAX_SHOWN: usize = 40;
 
-/// The most files that are named in the audit log.
+/// The most entries of the list that are named in the audit log.
 const MAX_RECORDED: usize = 1_000;
 
 /// The protected files as they were before a child started.
@@ -28,7 +29,7 @@ pub(crate) struct Watch {
 /// What became of the protected files.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Files that are new or changed, and which of the two, those nearest to the root first.
+    /// Entries of the list in which files are new or changed: the file, or how many they are.
     pub changed: Vec<String>,
     /// Files that git wanted to write, and could not.
     pub refused: Vec<String>,
@@ -92,6 +93,7 @@ impl Watch {
         let mut changed = Vec::new();
         for (root, before) in protection.roots.iter().zip(before) {
             let after = Scan::of(&root.source, &protection.rules);
+            let mut entries: BTreeMap<&Path, Vec<(&Path, &str)>> = BTreeMap::new();
             for (path, fingerprint) in &after.files {
                 let how = match before.files.get(path) {
                     Some(known) if known == fingerprint => continue,
@@ -99,18 +101,56 @@ impl Watch {
                     None => "new",
                     Some(_) => "changed",
                 };
-                let text = format!("`{}` ({how})", name(root, path));
-                changed.push((path.components().count(), text.len(), text));
+                entries.entry(after.entry_of(path).0).or_default().push((path, how));
             }
+            changed.extend(entries.into_iter().map(|(entry, files)| {
+                let text = match *files {
+                    [(path, how)] => format!("`{}` ({how})", name(root, path)),
+                    _ => format!("`{}` ({} files)", name(root, entry), files.len()),
+                };
+                Changed::new(after.entry_of(entry).1, entry, text)
+            }));
             if before.is_complete && !after.is_complete {
-                changed.push((0, 0, "more than can be searched".to_owned()));
+                let text = "more than can be searched".to_owned();
+                changed.push(Changed::new(Rank::Configured, Path::new(""), text));
             }
         }
-        // Many files with long names deep in the tree must not crowd out the one that matters.
-        changed.sort();
         let refused = locks.map(LockWatch::refused).unwrap_or_default();
-        Report { changed: changed.into_iter().map(|(_, _, text)| text).collect(), refused }
+        Report { changed: in_order(changed), refused }
     }
+}
+
+/// An entry of the list with new or changed files. The order is that of the report, within a rank.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Changed {
+    rank: Rank,
+    depth: usize,
+    /// Names like those of a git directory are cheap.
+    is_outside_dot_git: bool,
+    length: usize,
+    text: String,
+}
+
+impl Changed {
+    fn new(rank: Rank, entry: &Path, text: String) -> Self {
+        let is_outside_dot_git = !entry.iter().any(|name| name == ".git");
+        Self { rank, depth: entry.components().count(), is_outside_dot_git, length: text.len(), text }
+    }
+}
+
+/// The nearest of each rank, then the next of each: many entries of one kind must not crowd out the
+/// one that matters.
+fn in_order(mut changed: Vec<Changed>) -> Vec<String> {
+    changed.sort();
+    let mut counts: BTreeMap<Rank, usize> = BTreeMap::new();
+    let numbered = changed.into_iter().map(|entry| {
+        let count = counts.entry(entry.rank).or_default();
+        *count += 1;
+        (*count, entry)
+    });
+    let mut numbered: Vec<_> = numbered.collect();
+    numbered.sort();
+    numbered.into_iter().map(|(_, entry)| entry.text).collect()
 }
 
 /// A file as a person reads it: relative to the workspace, or as the cage shows it.
@@ -124,18 +164,14 @@ fn name(root: &Writable, path: &Path) -> String {
 }
 
 impl Report {
-    /// The changed files as one line, if there are any.
+    /// What was changed as one line, if anything was.
     pub fn line(&self) -> Option<String> {
         self.line_of(MAX_SHOWN)
     }
 
     fn line_of(&self, most: usize) -> Option<String> {
         let (named, rest) = self.changed.split_at(self.changed.len().min(most));
-        let more = match rest.len() {
-            0 => String::new(),
-            more if most == MAX_SHOWN => format!(" and {more} more, which the audit log names"),
-            more => format!(" and {more} more"),
-        };
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
         let line = || format!("programs outside execute or obey what it wrote: {}{more}", named.join(", "));
         (!named.is_empty()).then(line)
     }

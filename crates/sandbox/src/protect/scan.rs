@@ -41,8 +41,21 @@ pub(super) struct Scan {
     pub(super) is_complete: bool,
     /// Why nothing of the tree could be searched.
     pub(super) root_error: Option<Errno>,
+    /// The entries of the list that are in the tree, each with its rank.
+    entries: BTreeMap<PathBuf, Rank>,
     found: Vec<Found>,
     repositories: Vec<Repository>,
+}
+
+/// How early an entry is named in a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    /// Git's configuration leads there.
+    Configured,
+    /// The entry at this position of the list.
+    Listed(usize),
+    /// A directory that cannot be searched.
+    Closed,
 }
 
 /// A file's identity, size, times and mode. A child cannot set the time of change.
@@ -150,6 +163,12 @@ impl Scan {
         mounts
     }
 
+    /// The entry that a file belongs to: itself, or a directory above it.
+    pub(super) fn entry_of<'p>(&self, path: &'p Path) -> (&'p Path, Rank) {
+        let entries = path.ancestors().filter_map(|above| Some((above, *self.entries.get(above)?)));
+        entries.last().unwrap_or((path, Rank::Configured))
+    }
+
     /// What was found, without what git tracks: git replaces such files, and leaves the old ones
     /// without an error where it cannot.
     fn protected(&self) -> Vec<&Found> {
@@ -221,8 +240,8 @@ impl Search<'_> {
         }
         for (name, kind) in names.into_iter().filter(|(name, _)| !is_dot_git(name)) {
             let below = path.join(&name);
-            if self.rules.is_listed(&below) {
-                self.entry(below, kind, repository, repository);
+            if let Some(at) = self.rules.position(&below) {
+                self.entry(below, kind, Rank::Listed(at), repository, repository);
             } else if kind == FileType::Directory && !is_tool_directory(&name) && !holds_objects(&below) {
                 self.enqueue(below, VisitKind::Project, repository);
             }
@@ -233,7 +252,9 @@ impl Search<'_> {
     fn repository(&mut self, work_tree: &Path, dot_git: &Path, kind: FileType) -> Option<usize> {
         let protects_git = self.protects_git();
         match kind {
-            FileType::RegularFile if protects_git => self.entry(dot_git.to_owned(), kind, None, None),
+            FileType::RegularFile if protects_git => {
+                self.entry(dot_git.to_owned(), kind, Rank::Configured, None, None);
+            }
             FileType::Directory => {}
             _ if protects_git => self.record(dot_git.to_owned()),
             _ => {}
@@ -283,10 +304,10 @@ impl Search<'_> {
 
     /// What is on the list in the git directory at `path`, and what its configuration leads to.
     fn git_paths(&mut self, path: &Path, repository: Option<usize>) {
-        for below in self.rules.git_paths() {
+        for (at, below) in self.rules.git_paths() {
             let below = path.join(below);
             if let Some(kind) = self.kind_of(&below) {
-                self.entry(below, kind, repository, None);
+                self.entry(below, kind, Rank::Listed(at), repository, None);
             }
         }
         self.configured(&self.root.join(path), repository);
@@ -297,7 +318,7 @@ impl Search<'_> {
         let config = GitConfig::read(git_dir);
         for include in &config.includes {
             if let Some((path, kind @ FileType::RegularFile)) = self.resolve(include) {
-                self.entry(path, kind, repository, repository);
+                self.entry(path, kind, Rank::Configured, repository, repository);
             }
         }
         // Git takes it from the directory in which it runs hooks.
@@ -308,7 +329,7 @@ impl Search<'_> {
                 if let Some((path, kind @ FileType::Directory)) = self.resolve(&from.join(hooks))
                     && !self.holds(&path, git_dir)
                 {
-                    self.entry(path, kind, repository, repository);
+                    self.entry(path, kind, Rank::Configured, repository, repository);
                 }
             }
         }
@@ -320,18 +341,26 @@ impl Search<'_> {
     }
 
     /// An entry of the list; `tracked_by` is the repository whose index is asked about it.
-    fn entry(&mut self, path: PathBuf, kind: FileType, repository: Option<usize>, tracked_by: Option<usize>) {
+    fn entry(
+        &mut self,
+        path: PathBuf,
+        kind: FileType,
+        rank: Rank,
+        repository: Option<usize>,
+        tracked_by: Option<usize>,
+    ) {
         if self.rules.is_unprotected(self.root, &path) {
             return;
         }
         if kind == FileType::Symlink
             && let Some((target, kind)) = self.resolve(&path)
         {
-            self.entry(target, kind, repository, repository);
+            self.entry(target, kind, rank, repository, repository);
         }
         if let Some(kind) = entry_kind(kind) {
             self.scan.found.push(Found { path: path.clone(), kind, repository: tracked_by });
         }
+        self.scan.entries.entry(path.clone()).or_insert(rank);
         self.listed(path, kind, repository);
     }
 
@@ -344,7 +373,8 @@ impl Search<'_> {
             && let Some((target, FileType::RegularFile)) = self.resolve(&path)
             && !self.scan.files.contains_key(&target)
         {
-            self.entry(target, FileType::RegularFile, repository, repository);
+            let (_, rank) = self.scan.entry_of(&path);
+            self.entry(target, FileType::RegularFile, rank, repository, repository);
         }
         self.record(path);
     }
@@ -411,6 +441,7 @@ impl Search<'_> {
             let (path, kind) = (path.to_owned(), HostEntryKind::Directory);
             self.scan.found.push(Found { path, kind, repository: None });
         }
+        self.scan.entries.insert(path.to_owned(), Rank::Closed);
         self.scan.closed.insert(path.to_owned());
         self.record(path.to_owned());
     }
