@@ -6,7 +6,7 @@
 
 use crate::agent_writable::AgentWritable;
 use crate::command_error::CommandError;
-use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, Settings};
+use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, Settings, operator_home};
 use crate::fetched::{FetchPlace, PackageCommand};
 use crate::instance::Workspace;
 use crate::isolate::{self, CacheMode, CommandSource, HiddenPath, IsolateError, UserEnvironment};
@@ -121,7 +121,7 @@ impl HelperLauncher {
             let protection = match helper.dir {
                 ChildDir::Private => Protection::none(),
                 ChildDir::Path { path, .. } | ChildDir::Project { root: path, .. } => {
-                    Protection::of_workspace(path, &isolation.protect)
+                    Protection::of_workspace(path, &isolation.protect, &operator_home(host))
                 }
             };
             let environment = environment::without_secrets(host.iter().cloned(), secrets);

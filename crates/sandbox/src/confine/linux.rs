@@ -1,6 +1,6 @@
 //! The cage of a child on Linux: its plan, its environment, and the files that stand in for the host's.
 
-use super::{CageRequest, ChildDir, Confined};
+use super::{CageRequest, ChildDir, Confined, operator_home};
 use crate::fetched::packages_of;
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{
@@ -109,7 +109,7 @@ impl<'r> PlannedCage<'r> {
         {
             environment::set(&mut environment, "VIRTUAL_ENV", venv);
         }
-        let protection = Protection::of_plan(&plan, &isolation.protect);
+        let protection = Protection::of_plan(&plan, &isolation.protect, &home);
         Ok(Self { isolation, plan, environment, protection, home, has_temp_link, runtime_dir })
     }
 
@@ -257,10 +257,4 @@ fn written(home: &Path, (directory, name): (&str, &str), text: &str) -> Option<P
         directory.replace(name, text.as_bytes()).ok()?;
     }
     Some(directory.path().join(name))
-}
-
-/// The operator's own home, where toolchains and git's configuration are looked for.
-pub(crate) fn operator_home(host: &Variables) -> PathBuf {
-    let home = environment::get(host, "HOME").map(PathBuf::from);
-    home.filter(|home| home.is_absolute()).or_else(std::env::home_dir).unwrap_or_else(|| PathBuf::from("/"))
 }

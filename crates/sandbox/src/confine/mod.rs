@@ -11,7 +11,7 @@ mod macos;
 mod windows;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{PlannedCage, operator_home, runtime_dir};
+pub(crate) use linux::{PlannedCage, runtime_dir};
 #[cfg(target_os = "macos")]
 pub(crate) use macos::PlannedCage;
 #[cfg(windows)]
@@ -162,4 +162,10 @@ impl Confined {
         };
         Ok((spec, watch))
     }
+}
+
+/// The operator's own home, where toolchains and git's configuration are looked for.
+pub(crate) fn operator_home(host: &Variables) -> PathBuf {
+    let home = environment::get(host, "HOME").map(PathBuf::from);
+    home.filter(|home| home.is_absolute()).or_else(std::env::home_dir).unwrap_or_else(|| PathBuf::from("/"))
 }

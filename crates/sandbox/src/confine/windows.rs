@@ -1,6 +1,6 @@
 //! The cage of a child on Windows: the limits of its job, and its environment.
 
-use super::{CageRequest, ChildDir, Confined};
+use super::{CageRequest, ChildDir, Confined, operator_home};
 use crate::isolate::windows_rules::{access_rules, variables};
 use crate::isolate::{
     Backend, Cage, Confinement, IsolateError, MountRule, Plan, PlanError, SearchPath, UserEnvironment,
@@ -36,7 +36,9 @@ impl<'r> PlannedCage<'r> {
             ChildDir::Private => SearchPath::Outside(Some(&work_dir)),
         };
         let protection = match dir.workspace() {
-            Some(workspace) => Protection::of_workspace(&workspace.path, &isolation.protect),
+            Some(workspace) => {
+                Protection::of_workspace(&workspace.path, &isolation.protect, &operator_home(host))
+            }
             None => Protection::none(),
         };
         let mounts: Vec<MountRule> = Vec::new();

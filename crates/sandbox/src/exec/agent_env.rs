@@ -4,7 +4,7 @@
 
 use super::exec_env::ExecEnvError;
 use super::fence_paths;
-use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage};
+use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, operator_home};
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{self, Backend, CacheMode, CommandSource, Enforced, Fence, Grade, UserEnvironment};
 use crate::launch::environment::{self, Variables};
@@ -78,7 +78,8 @@ impl AgentEnv {
         instance: &Instance,
         host: Variables,
     ) -> Result<Self, ExecEnvError> {
-        let protection = || Protection::of_workspace(own.real.as_path(), &config.isolation.protect);
+        let home = operator_home(&host);
+        let protection = || Protection::of_workspace(own.real.as_path(), &config.isolation.protect, &home);
         match config.tools.exec.fence {
             _ if !config.restrict_to_workspace => Ok(Self::unconfined(host, protection())),
             FenceMode::Off => Ok(Self::unconfined(host, protection())),
@@ -162,7 +163,8 @@ impl AgentEnv {
             // The shared temporary directory contains something Protected: use the private one.
             environment::set(&mut environment, "TMPDIR", temp.as_os_str());
         }
-        let protection = Protection::of_workspace(own.real.as_path(), &config.isolation.protect);
+        let home = operator_home(&environment);
+        let protection = Protection::of_workspace(own.real.as_path(), &config.isolation.protect, &home);
         Ok(Self::new(Confined::fenced(fence, environment, protection)))
     }
 
@@ -210,7 +212,7 @@ fn fence_environment(mut host: Variables, cage: &Variables, git_config: &Path) -
 /// Writes the copy of the user's git configuration that commands behind the fence read, where no
 /// command can write.
 fn write_git_config(instance: &Instance, host: &Variables) -> Result<PathBuf, ExecEnvError> {
-    let home = environment::get(host, "HOME").map(PathBuf::from).unwrap_or_default();
+    let home = operator_home(host);
     let directory = StateDir::open(&instance.join("runtime-user-env"), "git")?;
     directory.replace("config", isolate::filtered_git_config(&home).as_bytes())?;
     Ok(directory.path().join("config"))

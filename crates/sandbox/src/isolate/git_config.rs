@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing that names a program, a file or a credential passes, and no alias that runs a shell.
 
-use std::io::Read;
+use crate::os_file::read_regular_file;
 use std::path::Path;
 
 /// The largest configuration file that is read.
@@ -52,17 +52,9 @@ pub fn filtered_git_config(home: &Path) -> String {
     files.iter().filter_map(|file| read_git_config(file)).map(|text| filtered(&text)).collect()
 }
 
-/// The text of a regular file; `None` for anything else. A FIFO does not block.
+/// The text of a regular file; `None` for anything else.
 pub(super) fn read_git_config(path: &Path) -> Option<String> {
-    let mut options = std::fs::OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
-    let file = options.read(true).open(path).ok()?;
-    let meta = file.metadata().ok()?;
-    if !meta.is_file() || meta.len() > MAX_BYTES {
-        return None;
-    }
-    std::io::read_to_string(file.take(MAX_BYTES)).ok()
+    String::from_utf8(read_regular_file(path, MAX_BYTES).ok()?).ok()
 }
 
 fn filtered(text: &str) -> String {

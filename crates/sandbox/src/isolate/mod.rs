@@ -72,5 +72,6 @@ pub use platform::{
 };
 pub(crate) use platform::{PLAN_LOG_ENTRY, untried_backend};
 pub use probe_result::{ProbeResult, Unusable};
+pub(crate) use project_root::is_git_dir;
 pub use project_root::{ProjectRoot, RootKind, RootRefused, find_project_root};
 pub use toolchain::{cargo_settings, link_python_packages, toolchain_variables};

@@ -138,7 +138,7 @@ fn outer_git_dir(work_tree: &Path, place: Place) -> Result<Option<PathBuf>, &'st
 }
 
 /// Whether git would take the directory for a git directory.
-fn is_git_dir(path: &Path) -> bool {
+pub(crate) fn is_git_dir(path: &Path) -> bool {
     path.join("HEAD").symlink_metadata().is_ok()
         && path.join("objects").is_dir()
         && path.join("refs").is_dir()

@@ -3,17 +3,20 @@
 //!
 //! A file that is not an index of a known version tracks nothing.
 
-use crate::os_file::{CWD, Mode, OFlags, openat};
-use std::fs::File;
-use std::io::Read;
+use crate::os_file::read_regular_file;
 use std::path::Path;
 
-/// The largest index that is read; half a million paths fit.
-const MAX_INDEX_BYTES: u64 = 128 << 20;
+/// The most bytes of indexes that are read for one search; half a million paths fit.
+pub(super) const MAX_INDEX_BYTES: u64 = 128 << 20;
 
 /// Which of `candidates`, paths relative to the work tree, git tracks: as a file, or as a directory
-/// with at least one tracked file in it.
-pub(super) fn tracked(git_dir: &Path, hash_bytes: usize, candidates: &[&[u8]]) -> Vec<bool> {
+/// with at least one tracked file in it. An index of more than `bytes_left` tracks nothing.
+pub(super) fn tracked(
+    git_dir: &Path,
+    hash_bytes: usize,
+    candidates: &[&[u8]],
+    bytes_left: &mut u64,
+) -> Vec<bool> {
     let mut found = vec![false; candidates.len()];
     let mut mark = |path: &[u8]| {
         for (candidate, found) in candidates.iter().zip(&mut found) {
@@ -21,12 +24,17 @@ pub(super) fn tracked(git_dir: &Path, hash_bytes: usize, candidates: &[&[u8]]) -
             *found |= lies_in(path, candidate) || (path.ends_with(b"/") && candidate.starts_with(path));
         }
     };
-    let index = read_file(&git_dir.join("index"), MAX_INDEX_BYTES);
+    let mut read = |name: &str| {
+        let index = read_regular_file(&git_dir.join(name), *bytes_left).ok()?;
+        *bytes_left -= index.len() as u64;
+        Some(index)
+    };
+    let index = read("index");
     let shared = index.and_then(|index| each_path(&index, hash_bytes, &mut mark));
     if let Some(Some(shared)) = shared {
         // Most paths of a split index are in the file that it names.
         let name: String = shared.iter().map(|byte| format!("{byte:02x}")).collect();
-        let index = read_file(&git_dir.join(format!("sharedindex.{name}")), MAX_INDEX_BYTES);
+        let index = read(&format!("sharedindex.{name}"));
         let _ = index.and_then(|index| each_path(&index, hash_bytes, &mut mark));
     }
     found
@@ -34,19 +42,6 @@ pub(super) fn tracked(git_dir: &Path, hash_bytes: usize, candidates: &[&[u8]]) -
 
 fn lies_in(path: &[u8], directory: &[u8]) -> bool {
     path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
-}
-
-/// The content of a regular file of at most `limit` bytes. A FIFO does not block.
-pub(super) fn read_file(path: &Path, limit: u64) -> Option<Vec<u8>> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(openat(CWD, path, flags, Mode::empty()).ok()?);
-    let meta = file.metadata().ok()?;
-    if !meta.is_file() || meta.len() > limit {
-        return None;
-    }
-    let mut content = Vec::new();
-    file.take(limit).read_to_end(&mut content).ok()?;
-    Some(content)
 }
 
 /// Visits every path of an index of version 2, 3 or 4, and returns the name of the index that it
@@ -145,12 +140,13 @@ mod tests {
             let git_dir = dir.path().join(".git");
             let sought =
                 [".vscode", ".envrc", "a/b", "a/b/c", "a/b/d", "a/b/cd", ".github/workflows", "file", "fil"];
-            let found = tracked(&git_dir, hash, &sought.map(str::as_bytes));
+            let mut bytes_left = MAX_INDEX_BYTES;
+            let found = tracked(&git_dir, hash, &sought.map(str::as_bytes), &mut bytes_left);
             assert_eq!(found, [true, false, true, true, false, true, false, true, false], "{why}");
             let index = std::fs::read(git_dir.join("index")).unwrap();
             for end in 0..index.len() {
                 std::fs::write(git_dir.join("index"), &index[..end]).unwrap();
-                tracked(&git_dir, hash, &[b".vscode"]);
+                tracked(&git_dir, hash, &[b".vscode"], &mut bytes_left);
             }
         }
     }

@@ -24,6 +24,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Protection {
     rules: ProtectRules,
     roots: Vec<Writable>,
+    /// The operator's home, which git's configuration names `~`.
+    home: PathBuf,
 }
 
 /// A directory of the host that a child may write.
@@ -38,7 +40,7 @@ struct Writable {
 impl Protection {
     /// For a child in a cage: its workspace, and what `expose_paths` shows read-write.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "mounts are Linux's"))]
-    pub(crate) fn of_plan(plan: &Plan, rules: &ProtectRules) -> Self {
+    pub(crate) fn of_plan(plan: &Plan, rules: &ProtectRules, home: &Path) -> Self {
         let roots = plan.mounts.iter().filter_map(|rule| match rule {
             MountRule::Bind {
                 source,
@@ -52,18 +54,18 @@ impl Protection {
             }
             _ => None,
         });
-        Self { rules: rules.clone(), roots: roots.collect() }
+        Self { rules: rules.clone(), roots: roots.collect(), home: home.to_owned() }
     }
 
     /// For a child without a cage.
-    pub(crate) fn of_workspace(workspace: &Path, rules: &ProtectRules) -> Self {
+    pub(crate) fn of_workspace(workspace: &Path, rules: &ProtectRules, home: &Path) -> Self {
         let root =
             Writable { source: workspace.to_owned(), target: workspace.to_owned(), is_workspace: true };
-        Self { rules: rules.clone(), roots: vec![root] }
+        Self { rules: rules.clone(), roots: vec![root], home: home.to_owned() }
     }
 
     /// Nothing.
     pub(crate) fn none() -> Self {
-        Self { rules: ProtectRules::new(Vec::new()), roots: Vec::new() }
+        Self { rules: ProtectRules::new(Vec::new()), roots: Vec::new(), home: PathBuf::new() }
     }
 }

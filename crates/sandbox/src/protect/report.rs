@@ -38,7 +38,8 @@ pub struct Report {
 impl Protection {
     /// Looks up the protected files, before a child starts.
     pub(crate) fn watch(&self) -> Watch {
-        let before = self.roots.iter().map(|root| Scan::of(&root.source, &self.rules)).collect();
+        let before = self.roots.iter().map(|root| Scan::of(&root.source, &self.rules, &self.home));
+        let before = before.collect();
         Watch { protection: self.clone(), before, locks: None }
     }
 }
@@ -92,7 +93,7 @@ impl Watch {
         let Self { protection, before, locks } = self;
         let mut changed = Vec::new();
         for (root, before) in protection.roots.iter().zip(before) {
-            let after = Scan::of(&root.source, &protection.rules);
+            let after = Scan::of(&root.source, &protection.rules, &protection.home);
             let mut entries: BTreeMap<&Path, Vec<(&Path, &str)>> = BTreeMap::new();
             for (path, fingerprint) in &after.files {
                 let how = match before.files.get(path) {
@@ -174,5 +175,26 @@ impl Report {
         let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
         let line = || format!("programs outside execute or obey what it wrote: {}{more}", named.join(", "));
         (!named.is_empty()).then(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use picoclaw_policy::ProtectRules;
+
+    #[test]
+    fn a_workspace_that_cannot_be_searched_is_refused() {
+        let rules = ProtectRules::default();
+        let check = |path: &Path, rules: &ProtectRules| {
+            Protection::of_workspace(path, rules, Path::new("/")).watch().check_roots()
+        };
+        let path = PathBuf::from("/").join("x".repeat(300));
+        assert!(matches!(check(&path, &rules), Err(IsolateError::NotSearched { .. })), "ENAMETOOLONG");
+        assert!(check(&path, &ProtectRules::new(Vec::new())).is_ok(), "nothing is protected");
+        let mut without = rules.clone();
+        without.unprotect(&path);
+        assert!(check(&path, &without).is_ok(), "nothing is protected there");
+        assert!(check(Path::new("/nonexistent"), &rules).is_ok(), "ENOENT: nothing to protect");
     }
 }

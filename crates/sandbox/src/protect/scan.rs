@@ -2,8 +2,8 @@
 //!
 //! The tree is a child's own, so the search is bounded, follows no link out of it and runs no git.
 
-use super::git_config::{GitConfig, common_dir, git_file};
-use super::git_index::tracked;
+use super::git_config::{GitDir, GitReader};
+use super::git_index::{MAX_INDEX_BYTES, tracked};
 use crate::isolate::HostEntryKind;
 use crate::os_file::{
     AsFd, AtFlags, CWD, Dir, Errno, FileType, Mode, O_PATH, OFlags, OwnedFd, Stat, lstat_beneath,
@@ -27,6 +27,12 @@ const MAX_DEPTH: usize = 10;
 /// The most mounts that protect files; the rest is only reported.
 const MAX_MOUNTS: usize = 128;
 
+/// The most entries that can be made read-only, tracked ones among them.
+const MAX_FOUND: usize = 1_000;
+
+/// Directories of a git directory in which no project lies. There can be many of them.
+const GIT_STORES: &[&str] = &["logs", "objects", "refs"];
+
 /// Directories within a submodule's git directory that hold no other git directory.
 const GIT_INTERNAL: &[&str] = &["hooks", "info", "logs", "objects", "refs", "lfs", "rr-cache"];
 
@@ -44,7 +50,7 @@ pub(super) struct Scan {
     /// The entries of the list that are in the tree, each with its rank.
     entries: BTreeMap<PathBuf, Rank>,
     found: Vec<Found>,
-    repositories: Vec<Repository>,
+    repositories: BTreeSet<Repository>,
 }
 
 /// How early an entry is named in a report.
@@ -67,22 +73,23 @@ pub(super) struct Fingerprint([i128; 5]);
 struct Found {
     path: PathBuf,
     kind: HostEntryKind,
-    /// The repository whose index is asked about it; `None` where nothing can be tracked.
-    repository: Option<usize>,
+    place: Place,
 }
 
-#[derive(Debug)]
+/// Where an entry lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In a git directory, where nothing is tracked.
+    GitDirectory,
+    /// In a work tree, if it lies in one: its repository may track it.
+    WorkTree,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Repository {
     work_tree: PathBuf,
     git_dir: PathBuf,
     hash_bytes: usize,
-}
-
-/// A directory to search.
-struct Visit {
-    path: PathBuf,
-    kind: VisitKind,
-    repository: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -99,16 +106,17 @@ struct Search<'s> {
     root: &'s Path,
     handle: OwnedFd,
     rules: &'s ProtectRules,
-    queue: VecDeque<Visit>,
+    queue: VecDeque<(PathBuf, VisitKind)>,
     /// What was ever in the queue: links and settings may lead to one directory twice.
     seen: HashSet<(PathBuf, VisitKind)>,
     names_left: usize,
+    reader: GitReader,
     scan: Scan,
 }
 
 impl Scan {
-    /// Searches the tree at `root`.
-    pub(super) fn of(root: &Path, rules: &ProtectRules) -> Self {
+    /// Searches the tree at `root`, for an operator with this home.
+    pub(super) fn of(root: &Path, rules: &ProtectRules, home: &Path) -> Self {
         if rules.is_empty() || rules.is_unprotected(root, Path::new("")) {
             return Self { is_complete: true, ..Self::default() };
         }
@@ -127,14 +135,15 @@ impl Scan {
             queue: VecDeque::new(),
             seen: HashSet::new(),
             names_left: MAX_NAMES,
+            reader: GitReader::new(root, home),
             scan: Self { is_complete: true, ..Self::default() },
         };
-        search.enqueue(PathBuf::new(), VisitKind::Project, None);
+        search.enqueue(PathBuf::new(), VisitKind::Project);
         for _ in 0..MAX_DIRECTORIES {
-            let Some(visit) = search.queue.pop_front() else { return search.scan };
-            search.visit(visit);
+            let Some((path, kind)) = search.queue.pop_front() else { break };
+            search.visit(path, kind);
         }
-        search.scan.is_complete &= search.queue.is_empty();
+        search.scan.is_complete &= search.queue.is_empty() && search.reader.is_complete;
         search.scan
     }
 
@@ -173,15 +182,19 @@ impl Scan {
     /// without an error where it cannot.
     fn protected(&self) -> Vec<&Found> {
         let mut is_kept = vec![true; self.found.len()];
-        for (number, repository) in self.repositories.iter().enumerate() {
+        let mut bytes_left = MAX_INDEX_BYTES;
+        for Repository { work_tree, git_dir, hash_bytes } in &self.repositories {
             let asked = self.found.iter().enumerate().filter_map(|(at, found)| {
-                let path = found.path.strip_prefix(&repository.work_tree).ok()?;
-                (found.repository == Some(number)).then_some((at, path.as_os_str().as_encoded_bytes()))
+                let path = found.path.strip_prefix(work_tree).ok()?;
+                // A child writes the index, and git never tracks such a path.
+                let is_in_git = found.path.iter().any(is_dot_git);
+                let is_asked = found.place == Place::WorkTree && !is_in_git;
+                is_asked.then_some((at, path.as_os_str().as_encoded_bytes()))
             });
             let (asked, paths): (Vec<usize>, Vec<&[u8]>) = asked.unzip();
             if !paths.is_empty() {
-                let answers = tracked(&repository.git_dir, repository.hash_bytes, &paths);
-                asked.iter().zip(answers).for_each(|(at, is_tracked)| is_kept[*at] = !is_tracked);
+                let answers = tracked(git_dir, *hash_bytes, &paths, &mut bytes_left);
+                asked.iter().zip(answers).for_each(|(at, is_tracked)| is_kept[*at] &= !is_tracked);
             }
         }
         self.found.iter().zip(is_kept).filter_map(|(found, kept)| kept.then_some(found)).collect()
@@ -189,96 +202,88 @@ impl Scan {
 }
 
 impl Search<'_> {
-    fn enqueue(&mut self, path: PathBuf, kind: VisitKind, repository: Option<usize>) {
+    fn enqueue(&mut self, path: PathBuf, kind: VisitKind) {
         if !self.seen.insert((path.clone(), kind)) {
             return;
         }
         if path.components().count() <= MAX_DEPTH {
-            self.queue.push_back(Visit { path, kind, repository });
+            self.queue.push_back((path, kind));
         } else {
             self.scan.is_complete = false;
         }
     }
 
-    fn visit(&mut self, visit: Visit) {
-        let names = self.names(&visit.path);
-        let Visit { path, kind, repository } = visit;
+    fn visit(&mut self, path: PathBuf, kind: VisitKind) {
+        let mut names = self.names(&path);
+        let is_git = is_git_directory(&names);
+        // A file of the list that is new is reported: nothing else passes for a git directory unseen.
+        let is_known = |(name, kind): &(OsString, FileType)| {
+            *kind == FileType::RegularFile && self.rules.git_paths().any(|(_, known)| name == known)
+        };
+        let is_certain = is_git && names.iter().any(is_known);
         match kind {
             VisitKind::Listed => {
                 for (name, kind) in names {
-                    self.listed(path.join(name), kind, repository);
+                    self.listed(path.join(name), kind);
                 }
             }
             VisitKind::GitModules => {
-                self.git_paths(&path, None);
-                // A new `config` is reported: no other directory passes for a git directory unseen.
-                let is_module = is_git_directory(&names) && names.iter().any(|(name, _)| name == "config");
+                self.git_entries(&path);
+                self.configured_at(&path);
                 for (name, kind) in names {
-                    let is_internal = is_module && GIT_INTERNAL.iter().any(|known| name == *known);
+                    let is_internal = is_certain && GIT_INTERNAL.iter().any(|known| name == *known);
                     if kind == FileType::Directory && !is_internal {
-                        self.enqueue(path.join(name), VisitKind::GitModules, None);
+                        self.enqueue(path.join(name), VisitKind::GitModules);
                     }
                 }
             }
             VisitKind::Project => {
                 // A project may have these names too, so it is searched as one all the same.
-                if is_git_directory(&names) {
-                    self.git_directory(&path, None);
+                if is_git {
+                    self.git_directory(&path);
+                    self.configured_at(&path);
                 }
-                self.project(&path, names, repository);
+                names.retain(|(name, _)| !is_certain || !GIT_STORES.iter().any(|known| name == *known));
+                self.project(&path, names);
             }
         }
     }
 
-    fn project(&mut self, path: &Path, names: Vec<(OsString, FileType)>, above: Option<usize>) {
-        let mut repository = above;
-        let mut dot_gits: Vec<_> = names.iter().filter(|(name, _)| is_dot_git(name)).collect();
-        // Of several names, git takes `.git` itself.
-        dot_gits.sort_by_key(|(name, _)| name == ".git");
-        for (name, kind) in dot_gits {
-            repository = self.repository(path, &path.join(name), *kind).or(repository);
-        }
-        for (name, kind) in names.into_iter().filter(|(name, _)| !is_dot_git(name)) {
+    fn project(&mut self, path: &Path, names: Vec<(OsString, FileType)>) {
+        for (name, kind) in names {
             let below = path.join(&name);
-            if let Some(at) = self.rules.position(&below) {
-                self.entry(below, kind, Rank::Listed(at), repository, repository);
-            } else if kind == FileType::Directory && !is_tool_directory(&name) && !holds_objects(&below) {
-                self.enqueue(below, VisitKind::Project, repository);
+            if is_dot_git(&name) {
+                self.repository(path, &below, kind);
+            } else if let Some(at) = self.rules.position(&below) {
+                self.entry(below, kind, Rank::Listed(at), Place::WorkTree);
+            } else if kind == FileType::Directory && !is_tool_directory(&name) {
+                self.enqueue(below, VisitKind::Project);
             }
         }
     }
 
     /// The repository whose work tree is at `work_tree`, by its `.git`.
-    fn repository(&mut self, work_tree: &Path, dot_git: &Path, kind: FileType) -> Option<usize> {
-        let protects_git = self.protects_git();
+    fn repository(&mut self, work_tree: &Path, dot_git: &Path, kind: FileType) {
         match kind {
-            FileType::RegularFile if protects_git => {
-                self.entry(dot_git.to_owned(), kind, Rank::Configured, None, None);
-            }
             FileType::Directory => {}
-            _ if protects_git => self.record(dot_git.to_owned()),
-            _ => {}
+            _ if !self.protects_git() => {}
+            FileType::RegularFile => {
+                self.entry(dot_git.to_owned(), kind, Rank::Configured, Place::GitDirectory);
+            }
+            _ => self.record(dot_git.to_owned()),
         }
         let git_dir = match kind {
-            FileType::Directory | FileType::Symlink => self.root.join(dot_git),
-            FileType::RegularFile => git_file(&self.root.join(dot_git))?,
-            _ => return None,
+            FileType::Directory | FileType::Symlink => Some(self.root.join(dot_git)),
+            FileType::RegularFile => self.reader.git_file(&self.root.join(dot_git)),
+            _ => None,
         };
-        let hash_bytes = GitConfig::read(&git_dir).hash_bytes();
-        let work_tree = work_tree.to_owned();
-        self.scan.repositories.push(Repository { work_tree, git_dir: git_dir.clone(), hash_bytes });
-        let number = Some(self.scan.repositories.len() - 1);
-        if kind == FileType::Directory {
-            self.git_directory(dot_git, number);
-        } else if protects_git {
-            self.configured(&git_dir, number);
-            for directory in [common_dir(&git_dir), Some(git_dir)].into_iter().flatten() {
-                if let Some((path, FileType::Directory)) = self.resolve(&directory) {
-                    self.git_directory(&path, number);
-                }
+        let Some(git) = git_dir.and_then(|git_dir| self.reader.git_dir(&git_dir)) else { return };
+        self.configured(&git, Some(work_tree));
+        for directory in [Some(git.path), git.common].into_iter().flatten() {
+            if let Some(path) = self.reader.in_tree(&directory) {
+                self.git_directory(&path);
             }
         }
-        number
     }
 
     /// Whether the list holds anything in git directories.
@@ -286,105 +291,109 @@ impl Search<'_> {
         self.rules.git_paths().next().is_some()
     }
 
-    fn git_directory(&mut self, path: &Path, repository: Option<usize>) {
-        if !self.protects_git() {
+    /// A git directory, and those of submodules and linked work trees in it.
+    fn git_directory(&mut self, path: &Path) {
+        if !self.protects_git() || self.open(path, O_PATH).is_none() {
             return;
         }
-        if self.open(path, O_PATH).is_none() {
-            return;
-        }
-        self.git_paths(path, repository);
+        self.git_entries(path);
         for below in ["modules", "worktrees"] {
             let below = path.join(below);
             if self.kind_of(&below) == Some(FileType::Directory) {
-                self.enqueue(below, VisitKind::GitModules, None);
+                self.enqueue(below, VisitKind::GitModules);
             }
         }
     }
 
-    /// What is on the list in the git directory at `path`, and what its configuration leads to.
-    fn git_paths(&mut self, path: &Path, repository: Option<usize>) {
+    /// What is on the list in the git directory at `path`.
+    fn git_entries(&mut self, path: &Path) {
         for (at, below) in self.rules.git_paths() {
             let below = path.join(below);
             if let Some(kind) = self.kind_of(&below) {
-                self.entry(below, kind, Rank::Listed(at), repository, None);
+                self.entry(below, kind, Rank::Listed(at), Place::GitDirectory);
             }
         }
-        self.configured(&self.root.join(path), repository);
     }
 
-    /// What the configuration of a git directory leads to.
-    fn configured(&mut self, git_dir: &Path, repository: Option<usize>) {
-        let config = GitConfig::read(git_dir);
+    /// The same as [`Self::configured`], for a git directory whose work tree is not known.
+    fn configured_at(&mut self, path: &Path) {
+        if let Some(git) = self.reader.git_dir(&self.root.join(path)) {
+            self.configured(&git, None);
+        }
+    }
+
+    /// The work trees of a git directory, and what its configuration leads to.
+    fn configured(&mut self, git: &GitDir, work_tree: Option<&Path>) {
+        let config = self.reader.config(git);
+        let mut from: Vec<_> = config.work_trees.iter().map(|path| git.path.join(path)).collect();
+        let work_trees: Vec<_> = from.iter().filter_map(|path| self.reader.beneath(path)).collect();
+        for work_tree in work_trees.into_iter().chain(work_tree.map(Path::to_owned)) {
+            let (git_dir, hash_bytes) = (git.path.clone(), config.hash_bytes());
+            self.scan.repositories.insert(Repository { work_tree, git_dir, hash_bytes });
+        }
+        if !self.protects_git() {
+            return;
+        }
         for include in &config.includes {
             if let Some((path, kind @ FileType::RegularFile)) = self.resolve(include) {
-                self.entry(path, kind, Rank::Configured, repository, repository);
+                self.entry(path, kind, Rank::Configured, Place::WorkTree);
             }
         }
         // Git takes it from the directory in which it runs hooks.
-        let work_tree = repository.map(|number| self.root.join(&self.scan.repositories[number].work_tree));
-        let work_trees = config.work_trees.iter().map(|path| git_dir.join(path)).chain(work_tree);
-        for from in work_trees.chain([git_dir.to_owned()]) {
-            for hooks in &config.hooks {
-                if let Some((path, kind @ FileType::Directory)) = self.resolve(&from.join(hooks))
-                    && !self.holds(&path, git_dir)
-                {
-                    self.entry(path, kind, Rank::Configured, repository, repository);
-                }
+        from.extend(work_tree.map(|path| self.root.join(path)));
+        from.push(git.path.clone());
+        let git_path = self.reader.in_tree(&git.path);
+        for hooks in from.iter().flat_map(|from| config.hooks.iter().map(|hooks| from.join(hooks))) {
+            // A directory that holds the git directory cannot be read-only.
+            if let Some((path, kind @ FileType::Directory)) = self.resolve(&hooks)
+                && !git_path.as_ref().is_some_and(|git| git.starts_with(&path))
+            {
+                self.entry(path, kind, Rank::Configured, Place::WorkTree);
             }
         }
     }
 
-    /// Whether the git directory lies in the directory at `path`, which then cannot be read-only.
-    fn holds(&mut self, path: &Path, git_dir: &Path) -> bool {
-        self.resolve(git_dir).is_some_and(|(git_dir, _)| git_dir.starts_with(path))
-    }
-
-    /// An entry of the list; `tracked_by` is the repository whose index is asked about it.
-    fn entry(
-        &mut self,
-        path: PathBuf,
-        kind: FileType,
-        rank: Rank,
-        repository: Option<usize>,
-        tracked_by: Option<usize>,
-    ) {
+    /// An entry of the list.
+    fn entry(&mut self, path: PathBuf, kind: FileType, rank: Rank, place: Place) {
         if self.rules.is_unprotected(self.root, &path) {
             return;
         }
         if kind == FileType::Symlink
             && let Some((target, kind)) = self.resolve(&path)
         {
-            self.entry(target, kind, rank, repository, repository);
+            self.entry(target, kind, rank, Place::WorkTree);
         }
-        if let Some(kind) = entry_kind(kind) {
-            self.scan.found.push(Found { path: path.clone(), kind, repository: tracked_by });
+        match entry_kind(kind) {
+            Some(kind) if self.scan.found.len() < MAX_FOUND => {
+                self.scan.found.push(Found { path: path.clone(), kind, place });
+            }
+            Some(_) => self.scan.is_complete = false,
+            None => {}
         }
         self.scan.entries.entry(path.clone()).or_insert(rank);
-        self.listed(path, kind, repository);
+        self.listed(path, kind);
     }
 
     /// Records a file on the list, with the file that it leads to, or what a directory holds.
-    fn listed(&mut self, path: PathBuf, kind: FileType, repository: Option<usize>) {
+    fn listed(&mut self, path: PathBuf, kind: FileType) {
         if kind == FileType::Directory {
-            return self.enqueue(path, VisitKind::Listed, repository);
+            return self.enqueue(path, VisitKind::Listed);
         }
         if kind == FileType::Symlink
             && let Some((target, FileType::RegularFile)) = self.resolve(&path)
             && !self.scan.files.contains_key(&target)
         {
             let (_, rank) = self.scan.entry_of(&path);
-            self.entry(target, FileType::RegularFile, rank, repository, repository);
+            self.entry(target, FileType::RegularFile, rank, Place::WorkTree);
         }
         self.record(path);
     }
 
     /// What a link or a setting leads to, if that lies in the tree.
     fn resolve(&mut self, path: &Path) -> Option<(PathBuf, FileType)> {
-        let root = std::fs::canonicalize(self.root).ok()?;
-        let target = std::fs::canonicalize(self.root.join(path)).ok()?;
-        let below = target.strip_prefix(root).ok().filter(|below| !below.as_os_str().is_empty())?;
-        Some((below.to_owned(), self.kind_of(below)?))
+        let below = self.reader.beneath(&self.root.join(path))?;
+        let kind = self.kind_of(&below)?;
+        (!below.as_os_str().is_empty()).then_some((below, kind))
     }
 
     fn record(&mut self, path: PathBuf) {
@@ -439,7 +448,7 @@ impl Search<'_> {
             self.scan.root_error = Some(Errno::ACCESS);
         } else {
             let (path, kind) = (path.to_owned(), HostEntryKind::Directory);
-            self.scan.found.push(Found { path, kind, repository: None });
+            self.scan.found.push(Found { path, kind, place: Place::GitDirectory });
         }
         self.scan.entries.insert(path.to_owned(), Rank::Closed);
         self.scan.closed.insert(path.to_owned());
@@ -500,17 +509,16 @@ fn is_dot_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }
 
-/// Whether these can be the names in a git directory, as git itself decides it.
+/// Whether these can be the names in a git directory, as git itself decides it, following links.
+/// Letters match in either case, since the host's file system may not tell them apart.
 fn is_git_directory(names: &[(OsString, FileType)]) -> bool {
-    let has = |wanted: &str| names.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
-    has("HEAD") && (has("commondir") || has("objects") && has("refs"))
-}
-
-/// Whether only git's objects are in a directory with this path. There can be 256 of them.
-fn holds_objects(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let is_beneath = path.parent().is_some_and(|parent| parent.ends_with("objects"));
-    is_beneath && name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit)
+    let has = |wanted: &str, kind: FileType| {
+        let is_kind = |found: FileType| found == kind || found == FileType::Symlink;
+        names.iter().any(|(name, found)| name.eq_ignore_ascii_case(wanted) && is_kind(*found))
+    };
+    has("HEAD", FileType::RegularFile)
+        && (has("commondir", FileType::RegularFile)
+            || has("objects", FileType::Directory) && has("refs", FileType::Directory))
 }
 
 /// What is mounted over an entry; a link holds no mount.

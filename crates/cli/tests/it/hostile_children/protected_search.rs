@@ -1,6 +1,6 @@
 //! C11: a command cannot blind the search for protected files, nor crowd out the report.
 
-use super::{Bwrap, Faults, Landlock, Native, Project, is_root, outside};
+use super::{Bwrap, Faults, Landlock, Native, Project, is_here, is_root, outside};
 
 /// A line on the host, which must succeed.
 fn host(project: &Project, line: &str) -> String {
@@ -93,6 +93,26 @@ fn a_directory_to_drop_files_in_can_be_shown() {
         faults.check(told.code != 125, format!("{level:?}: {told:?}"));
         let is_told = told.stderr.contains("cannot be searched; nothing in it is protected");
         faults.check(is_told || is_root(), format!("{level:?}: the warning: {told:?}"));
+    }
+}
+
+/// Git would leave the old files behind without an error where it cannot replace them.
+#[test]
+fn a_submodule_replaces_the_hooks_that_it_tracks() {
+    let furnish = "set -e
+        export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+        git init -q ../lib && cd ../lib && git config user.name t && git config user.email t@example.org
+        mkdir .husky && echo one > .husky/pre-commit && git add -A && git commit -qm one
+        echo two > .husky/pre-commit && git commit -qam two && cd ../project && git init -q .
+        git -c protocol.file.allow=always submodule --quiet add ../lib sub && git -C sub config core.hooksPath .husky";
+    for level in [Native, Bwrap] {
+        let Some(project) = Project::new(level).filter(|_| is_here("git")) else { continue };
+        host(&project, furnish);
+        let line = "git -C sub checkout -q HEAD~1 && cat sub/.husky/pre-commit";
+        let told = project.sh(&[], &format!("{line}; echo evil > .git/modules/sub/hooks/h"));
+        assert_eq!(told.stdout, "one\n", "{level:?}: {told:?}");
+        let found = host(&project, "git -C sub status --porcelain; find .git/modules/sub/hooks -name h");
+        assert_eq!(found, "", "{level:?}: {told:?}");
     }
 }
 

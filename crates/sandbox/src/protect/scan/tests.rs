@@ -5,25 +5,38 @@ use std::process::Command;
 
 const INIT: &str = "mkdir -p .git/objects .git/refs .git/hooks; : > .git/HEAD; : > .git/config; ";
 
-/// What is found in a tree that `line` makes: the paths of files, and of what is read-only.
-fn found_in(line: &str) -> (Vec<String>, Vec<String>) {
+/// What a search finds: the paths of files, and of what is read-only.
+struct Outcome {
+    files: Vec<String>,
+    read_only: Vec<String>,
+    is_complete: bool,
+}
+
+/// Searches the tree that `line` makes in `project`, beside `other` and the operator's `home`.
+fn found_in(line: &str) -> Outcome {
     let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().canonicalize().unwrap().join("project");
-    let script = format!("mkdir project other && cd project && {line}");
-    let made = Command::new("sh").args(["-ec", &script]).current_dir(dir.path()).status();
-    assert!(made.is_ok_and(|made| made.success()), "`{line}`");
+    let top = dir.path().canonicalize().unwrap();
+    let (root, home) = (top.join("project"), top.join("home"));
+    let script = format!("mkdir project other home && cd project && {line}");
+    let mut shell = Command::new("sh");
+    shell.args(["-ec", &script]).current_dir(dir.path()).env("HOME", &home).env("GIT_CONFIG_NOSYSTEM", "1");
+    assert!(shell.status().is_ok_and(|made| made.success()), "`{line}`");
     let rules = ProtectRules::default();
-    let scan = Scan::of(&root, &rules);
+    let scan = Scan::of(&root, &rules, &home);
     let text = |path: &PathBuf| path.to_str().unwrap().to_owned();
     let mounts = scan.mounts(&root, &rules);
     let read_only = mounts.iter().filter(|(_, (_, mode))| *mode == ExposeMode::ReadOnly);
-    (scan.files.keys().map(text).collect(), read_only.map(|(path, _)| text(path)).collect())
+    Outcome {
+        files: scan.files.keys().map(text).collect(),
+        read_only: read_only.map(|(path, _)| text(path)).collect(),
+        is_complete: scan.is_complete,
+    }
 }
 
 #[track_caller]
 fn assert_protected(rows: &[(&str, &str, &[&str])]) {
     for (why, line, want) in rows {
-        let (_, read_only) = found_in(line);
+        let read_only = found_in(line).read_only;
         for path in *want {
             assert!(read_only.iter().any(|found| found == path), "{why}: `{path}`: {read_only:?}");
         }
@@ -53,7 +66,7 @@ fn a_project_that_looks_like_a_git_directory_is_searched() {
             &["objects/sub/.envrc"],
         ),
     ]);
-    let (files, _) = found_in(&format!("{INIT}: > config"));
+    let files = found_in(&format!("{INIT}: > config")).files;
     assert!(!files.contains(&"config".to_owned()), "a project like any other: {files:?}");
 }
 
@@ -73,7 +86,7 @@ fn what_the_configuration_of_git_leads_to_is_found() {
         echo '[core] hooksPath = h' > main/.git/config; : > main/.git/worktrees/w/HEAD
         echo ../.. > main/.git/worktrees/w/commondir; echo 'gitdir: ../main/.git/worktrees/w' > w/.git";
     let outside =
-        "git=../other/.git; mkdir -p $git/worktrees/w w/h; echo '[core] hooksPath = h' > $git/config
+        "git=../other/.git; mkdir -p $git/objects $git/refs $git/worktrees/w w/h; : > $git/HEAD; echo '[core] hooksPath = h' > $git/config
         echo ../.. > $git/worktrees/w/commondir; echo 'gitdir: ../../other/.git/worktrees/w' > w/.git";
     let module = "m=.git/modules/sub; mkdir -p $m/objects $m/refs sub/h; : > $m/HEAD; : > $m/x
         printf '[core]\\nhooksPath = h\\n[include]\\npath = x' > $m/config; echo 'gitdir: ../.git/modules/sub' > sub/.git";
@@ -113,13 +126,115 @@ fn what_the_configuration_of_git_leads_to_is_found() {
             &["d/a", "d/b", "d/c", "h"],
         ),
         (
+            "from the home",
+            &format!(
+                "{INIT}mkdir h; echo '[include] path = ~/.gitconfig-work' > .git/config
+            echo '[core] hooksPath = ~/../project/h' > ~/.gitconfig-work"
+            ),
+            &["h"],
+        ),
+        (
             "a file that includes itself",
             &format!("{INIT}echo '[include] path = config' > .git/config"),
             &[".git/config"],
         ),
     ]);
-    let (_, read_only) = found_in(&format!("{INIT}echo '[core] hooksPath = ..' > .git/config; mkdir sub"));
+    let read_only =
+        found_in(&format!("{INIT}echo '[core] hooksPath = ..' > .git/config; mkdir sub")).read_only;
     assert_eq!(read_only, [".git/config", ".git/hooks"], "git still works");
-    let (_, read_only) = found_in(&format!("{INIT}mv .git store; ln -s store .git"));
+    let read_only = found_in(&format!("{INIT}mv .git store; ln -s store .git")).read_only;
     assert_eq!(read_only, ["store/config", "store/hooks"], "git still works behind a link");
+}
+
+/// What git tracks stays writable: git would leave the old files behind without an error.
+#[test]
+fn what_a_submodule_tracks_is_not_read_only() {
+    if !Command::new("git").arg("--version").output().is_ok_and(|told| told.status.success()) {
+        picoclaw_testing::skip!("git is not here");
+        return;
+    }
+    let forged = "git init -q .; mkdir xgit; : > xgit/inc; git add xgit/inc; sed -i s/xgit/.git/ .git/index
+        : > .git/inc; git config include.path inc";
+    assert_protected(&[("an index that no git writes", forged, &[".git/inc"])]);
+    let git = "export GIT_CONFIG_GLOBAL=$HOME/.gitconfig; git config --global user.name t; git config --global user.email t@t
+        git config --global protocol.file.allow always; git config --global init.defaultBranch main";
+    let made = "git init -q ../other/lib; (cd ../other/lib; mkdir .husky; echo x > .husky/pre-commit; : > inc; git add -A; git commit -qm x)
+        git init -q .";
+    let set = "git -C $at config core.hooksPath .husky; git -C $at config include.path $PWD/$at/inc";
+    let worktree = "mkdir .husky; : > .husky/h; git add -A; git commit -qm x; git config core.hooksPath $PWD/.husky; git worktree add -q w";
+    for (why, line, tracked) in [
+        (
+            "a submodule",
+            format!("at=sub; git submodule --quiet add ../other/lib sub; {set}"),
+            ["sub/.husky", "sub/inc"],
+        ),
+        (
+            "among dependencies",
+            format!("at=vendor/lib; git submodule --quiet add ../other/lib vendor/lib; {set}"),
+            ["vendor/lib/.husky", "vendor/lib/inc"],
+        ),
+        ("the main work tree, from a linked one", worktree.to_owned(), [".husky", "w/.husky"]),
+    ] {
+        let outcome = found_in(&format!("{git}; {made}; {line}"));
+        for path in tracked {
+            assert!(
+                !outcome.read_only.contains(&path.to_owned()),
+                "{why}: `{path}`: {:?}",
+                outcome.read_only
+            );
+        }
+        assert!(outcome.read_only.contains(&".git/config".to_owned()), "{why}: {:?}", outcome.read_only);
+        assert!(outcome.is_complete, "{why}");
+    }
+}
+
+/// A child names any path of the host in a setting, and the launcher may have more rights.
+#[test]
+fn a_configuration_elsewhere_is_not_read() {
+    for (why, line, want) in [
+        ("the control", "echo '[include] path = ../x' > .git/config; cp $hooks x", true),
+        (
+            "another directory",
+            "echo '[include] path = ../../other/x' > .git/config; cp $hooks ../other/x",
+            false,
+        ),
+        (
+            "by a link",
+            "echo '[include] path = x' > .git/config; cp $hooks ../other/x; ln -s ../../other/x .git/x",
+            false,
+        ),
+        ("a file of the home", "echo '[include] path = ~/x' > .git/config; cp $hooks ~/x", false),
+        ("no git directory", "echo 'gitdir: ../../other' > sub/.git; cp $hooks ../other/config", false),
+        ("no shared one", "echo $PWD/../other > .git/commondir; cp $hooks ../other/config", false),
+    ] {
+        let hooks = "hooks=$PWD/../hooks; echo \"[core] hooksPath = $PWD/h\" > $hooks; mkdir h sub";
+        let outcome = found_in(&format!("{INIT}{hooks}; {line}"));
+        assert_eq!(outcome.read_only.contains(&"h".to_owned()), want, "{why}: {:?}", outcome.read_only);
+    }
+}
+
+#[test]
+fn a_search_has_bounds() {
+    let logs = "mkdir -p $at/logs/refs; : > $at/HEAD; (cd $at/logs/refs; seq 1100 | xargs mkdir); cd $at";
+    let hooks = "seq 40 | sed 's/^/[core] hooksPath = h/' > .git/config";
+    let deep = "for i in 0 1 2 3 4 5; do echo \"[include] path = i$((i+1))\" > .git/i$i; done; cp .git/i0 .git/config";
+    let modules = "seq 30 | sed 's/^/[core] hooksPath = h/' > inc; mkdir .git/modules; cd .git/modules
+        seq 900 | xargs mkdir; echo '[include] path = ../../../inc' > 1/config
+        seq 2 900 | sed 's/.*/&\\/config/' | xargs -n 1 cp 1/config";
+    for (why, line, want) in [
+        (
+            "logs of a linked work tree",
+            format!("{INIT}at=.git/worktrees/w; {logs}; echo ../.. > commondir"),
+            true,
+        ),
+        ("logs of a bare repository", format!("at=b; {logs}; mkdir objects refs; : > config"), true),
+        ("logs of what may be a project", format!("at=b; {logs}; mkdir objects refs"), false),
+        ("settings of one file", format!("{INIT}{hooks}"), false),
+        ("a large file", format!("{INIT}head -c 1100000 /dev/zero > .git/config"), false),
+        ("files that include files", format!("{INIT}{deep}"), false),
+        ("what settings lead to", format!("{INIT}{modules}"), false),
+        ("not all of it", format!("{INIT}{}", modules.replace("900", "100")), true),
+    ] {
+        assert_eq!(found_in(&line).is_complete, want, "{why}");
+    }
 }
