@@ -2,6 +2,7 @@
 //!
 //! Invariant: nothing that names a program, a file or a credential passes, and no alias that runs a shell.
 
+use super::git_settings::{GitSetting, git_settings};
 use crate::os_file::read_regular_file;
 use std::path::Path;
 
@@ -58,25 +59,15 @@ pub(super) fn read_git_config(path: &Path) -> Option<String> {
 }
 
 fn filtered(text: &str) -> String {
-    let (mut passed, mut section) = (String::new(), String::new());
-    let mut continues = false;
-    for line in text.lines().map(str::trim) {
-        // A value that goes on in the next line is left out as a whole.
-        let goes_on = line.ends_with('\\');
-        if std::mem::replace(&mut continues, goes_on) || goes_on {
-            continue;
-        }
-        if let Some(name) = line.strip_prefix('[') {
-            // A section with a subsection (`[url "…"]`) passes nothing.
-            section = name.strip_suffix(']').unwrap_or_default().trim().to_ascii_lowercase();
-            continue;
-        }
-        let (key, value) =
-            line.split_once('=').map_or((line, None), |(key, value)| (key, Some(value.trim())));
-        let key = key.trim().to_ascii_lowercase();
-        if passes(&section, &key, value.unwrap_or_default()) {
-            let value = value.map(|value| format!(" = {value}")).unwrap_or_default();
-            passed.push_str(&format!("[{section}]\n\t{key}{value}\n"));
+    let mut passed = String::new();
+    // A section with a subsection (`[url "…"]`) passes nothing.
+    for setting in git_settings(text.as_bytes()).into_iter().filter(|setting| !setting.has_subsection) {
+        let GitSetting { section, name, value, .. } = setting;
+        let value = value.map(|value| String::from_utf8_lossy(&value).into_owned());
+        if passes(&section, &name, value.as_deref().unwrap_or_default()) {
+            let quoted = |value: String| value.replace('\\', "\\\\").replace('"', "\\\"");
+            let value = value.map(|value| format!(" = \"{}\"", quoted(value))).unwrap_or_default();
+            passed.push_str(&format!("[{section}]\n\t{name}{value}\n"));
         }
     }
     passed
@@ -106,13 +97,13 @@ mod tests {
     #[test]
     fn tastes_pass_and_programs_do_not() {
         for (why, text, want) in [
-            ("identity", "[user]\n\tname = A B # me\n", "[user]\n\tname = A B # me\n"),
+            ("identity", "[user]\n\tname = A B # me\n", "[user]\n\tname = \"A B\"\n"),
             (
                 "the name of a key, and a file with one",
                 "[user]\nsigningkey = 0xABCD\nsigningkey = ~/.ssh/id.pub\n",
-                "[user]\n\tsigningkey = 0xABCD\n",
+                "[user]\n\tsigningkey = \"0xABCD\"\n",
             ),
-            ("an alias", "[alias]\nst = status -sb\n", "[alias]\n\tst = status -sb\n"),
+            ("an alias", "[alias]\nst = status -sb\n", "[alias]\n\tst = \"status -sb\"\n"),
             ("an alias that runs a shell", "[alias]\nx = !rm -rf /\ny = \"!id\"\n", ""),
             ("a helper with credentials", "[credential]\nhelper = store\n", ""),
             ("a program for a subsection", "[credential \"https://x\"]\nhelper = !id\n", ""),
@@ -121,15 +112,18 @@ mod tests {
             (
                 "a program for one kind of diff",
                 "[diff]\nexternal = id\nalgorithm = patience\n",
-                "[diff]\n\talgorithm = patience\n",
+                "[diff]\n\talgorithm = \"patience\"\n",
             ),
             ("a key without a value", "[rerere]\nenabled\n", "[rerere]\n\tenabled\n"),
-            ("a value over two lines", "[alias]\nx = a \\\n!id\ny = log\n", "[alias]\n\ty = log\n"),
+            ("a value over two lines", "[alias]\nx = a \\\n!id\ny = log\n", "[alias]\n\ty = \"log\"\n"),
+            ("a subsection", "[alias \"\"]\nx = log\n[color.x]\nui = no\n[color \"x\"]\nui = no\n", ""),
+            ("quotes", "[alias]\nx = log \\\"a\\\\ # b\n", "[alias]\n\tx = \"log \\\"a\\\\\"\n"),
+            ("a line break in a value", "[alias]\nx = a\\n[core]\n", ""),
             ("a section on one line with its key", "[core] fsmonitor = id\n", ""),
             (
                 "a key in another letter case",
                 "[INIT]\nDefaultBranch=main\n",
-                "[init]\n\tdefaultbranch = main\n",
+                "[init]\n\tdefaultbranch = \"main\"\n",
             ),
         ] {
             assert_eq!(filtered(text), want, "{why}");

@@ -14,6 +14,7 @@ mod environment;
 mod error;
 mod expose_paths;
 mod git_config;
+mod git_settings;
 mod host_files;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -57,6 +58,7 @@ pub use environment::{SearchPath, UserEnvironment, cage_variables};
 pub use error::{IsolateError, PlanError, StartError};
 pub use expose_paths::exposure_faults;
 pub use git_config::filtered_git_config;
+pub(crate) use git_settings::git_settings;
 pub use host_files::{HostEntry, HostEntryKind, HostFiles, LiveHost};
 #[cfg(target_os = "linux")]
 pub use linux::{bwrap_arguments, choose_backend, find_bwrap};

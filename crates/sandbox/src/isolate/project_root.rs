@@ -6,6 +6,7 @@
 //! file system, and a git directory elsewhere counts only if it names the work tree in turn.
 
 use super::git_config::read_git_config;
+use super::git_settings::{GitSetting, git_settings};
 use std::path::{Path, PathBuf};
 
 /// The root of a project.
@@ -125,7 +126,7 @@ fn outer_git_dir(work_tree: &Path, place: Place) -> Result<Option<PathBuf>, &'st
         // A submodule: the configuration of its git directory names it.
         None => {
             let config = read_git_config(&git_dir.join("config")).unwrap_or_default();
-            let back = core_worktree(&config).and_then(|path| resolve(&git_dir, path));
+            let back = core_worktree(&config).and_then(|path| resolve(&git_dir, &path));
             (back.as_deref() == Some(work_tree)).then_some(git_dir)
         }
     };
@@ -145,19 +146,12 @@ pub(crate) fn is_git_dir(path: &Path) -> bool {
 }
 
 /// `core.worktree` of a git configuration.
-fn core_worktree(text: &str) -> Option<&str> {
-    let mut in_core = false;
-    let mut found = None;
-    for line in text.lines().map(str::trim) {
-        if line.starts_with('[') {
-            in_core = line.eq_ignore_ascii_case("[core]");
-        } else if let Some((key, value)) = line.split_once('=').filter(|_| in_core)
-            && key.trim().eq_ignore_ascii_case("worktree")
-        {
-            found = Some(value.trim());
-        }
-    }
-    found
+fn core_worktree(text: &str) -> Option<String> {
+    let is_it = |setting: &GitSetting| {
+        setting.section == "core" && !setting.has_subsection && setting.name == "worktree"
+    };
+    let setting = git_settings(text.as_bytes()).into_iter().rfind(is_it)?;
+    String::from_utf8(setting.value?).ok()
 }
 
 fn manifest_of(dir: &Path) -> Option<&'static str> {

@@ -1,11 +1,10 @@
 //! Reads from git's configuration files which paths they lead to. Git itself is never run on a
 //! project outside a cage.
 
-use crate::isolate::is_git_dir;
+use crate::isolate::{git_settings, is_git_dir};
 use crate::os_file::{os_str, read_regular_file};
 use std::collections::{HashMap, VecDeque};
 use std::io::ErrorKind;
-use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -201,17 +200,17 @@ impl GitConfig {
 /// What a file sets of what is asked for, each value once.
 fn parse(text: &[u8], home: &Path) -> Vec<Setting> {
     let mut found = Vec::new();
-    for (key, value) in settings(text) {
+    for setting in git_settings(text) {
+        let Some(value) = setting.value.filter(|value| !value.is_empty()) else { continue };
         let path = || match value.strip_prefix(b"~/") {
             Some(below) => home.join(os_str(below)),
             None => PathBuf::from(os_str(&value)),
         };
-        let setting = match key.as_str() {
-            _ if value.is_empty() => continue,
-            "core.hookspath" => Setting::Hooks(path()),
-            "core.worktree" => Setting::WorkTree(path()),
-            "include.path" | "includeif.path" => Setting::Include(path()),
-            "extensions.objectformat" if value == b"sha256" => Setting::Sha256,
+        let setting = match (setting.section.as_str(), setting.name.as_str()) {
+            ("core", "hookspath") => Setting::Hooks(path()),
+            ("core", "worktree") => Setting::WorkTree(path()),
+            ("include" | "includeif", "path") => Setting::Include(path()),
+            ("extensions", "objectformat") if value == b"sha256" => Setting::Sha256,
             _ => continue,
         };
         // One more than is kept tells that there are too many.
@@ -220,88 +219,6 @@ fn parse(text: &[u8], home: &Path) -> Vec<Setting> {
         }
     }
     found
-}
-
-/// The settings of a file, as `section.name` in small letters, without subsections.
-fn settings(text: &[u8]) -> Vec<(String, Vec<u8>)> {
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let mut rest = text.iter().copied().filter(|byte| *byte != b'\r').peekable();
-    let (mut section, mut found) = (String::new(), Vec::new());
-    while let Some(byte) = rest.next() {
-        match byte {
-            b'[' => section = section_name(&mut rest),
-            b'#' | b';' => skip_line(&mut rest),
-            first if first.is_ascii_alphabetic() => {
-                let mut name = vec![first];
-                while let Some(byte) = rest.next_if(|byte| !matches!(byte, b'=' | b'\n')) {
-                    name.push(byte);
-                }
-                if rest.next() == Some(b'=') {
-                    let name = String::from_utf8_lossy(name.trim_ascii()).to_ascii_lowercase();
-                    found.push((format!("{section}.{name}"), value(&mut rest)));
-                }
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
-/// The first word of a header, which ends with a bracket outside quotes.
-fn section_name(rest: &mut impl Iterator<Item = u8>) -> String {
-    let (mut header, mut is_quoted) = (Vec::new(), false);
-    while let Some(byte) = rest.next() {
-        match byte {
-            b'\n' => break,
-            b']' if !is_quoted => break,
-            b'"' => is_quoted = !is_quoted,
-            b'\\' => header.extend(rest.next()),
-            byte => header.push(byte),
-        }
-    }
-    let name = header.split(|byte| byte.is_ascii_whitespace() || *byte == b'.').find(|name| !name.is_empty());
-    String::from_utf8_lossy(name.unwrap_or_default()).to_ascii_lowercase()
-}
-
-/// The text to the end of the line, without quotes, comments and the white space around it.
-fn value(rest: &mut Peekable<impl Iterator<Item = u8>>) -> Vec<u8> {
-    let (mut value, mut length, mut is_quoted) = (Vec::new(), 0, false);
-    while let Some(byte) = rest.next() {
-        let byte = match byte {
-            b'\n' => break,
-            b'#' | b';' if !is_quoted => {
-                skip_line(rest);
-                break;
-            }
-            b' ' | b'\t' if !is_quoted => {
-                if length > 0 {
-                    value.push(byte);
-                }
-                continue;
-            }
-            b'"' => {
-                is_quoted = !is_quoted;
-                continue;
-            }
-            b'\\' => match rest.next() {
-                Some(b'n') => b'\n',
-                Some(b't') => b'\t',
-                Some(b'b') => b'\x08',
-                // The value goes on in the next line.
-                Some(b'\n') | None => continue,
-                Some(byte) => byte,
-            },
-            byte => byte,
-        };
-        value.push(byte);
-        length = value.len();
-    }
-    value.truncate(length);
-    value
-}
-
-fn skip_line(rest: &mut impl Iterator<Item = u8>) {
-    rest.find(|byte| *byte == b'\n');
 }
 
 #[cfg(test)]

@@ -1,0 +1,99 @@
+//! Parses git's configuration files, as git does.
+
+use std::iter::Peekable;
+
+/// One setting.
+#[derive(Debug)]
+pub(crate) struct GitSetting {
+    /// Its section, in small letters, without the subsection.
+    pub(crate) section: String,
+    /// Whether the section has a subsection, such as that of `[remote "origin"]`.
+    pub(crate) has_subsection: bool,
+    /// Its name, in small letters.
+    pub(crate) name: String,
+    /// Its value; `None` for a name alone, which means `true`.
+    pub(crate) value: Option<Vec<u8>>,
+}
+
+/// The settings of a file, in its order.
+pub(crate) fn git_settings(text: &[u8]) -> Vec<GitSetting> {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let mut rest = text.iter().copied().filter(|byte| *byte != b'\r').peekable();
+    let (mut section, mut has_subsection, mut found) = (String::new(), false, Vec::new());
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'[' => (section, has_subsection) = header(&mut rest),
+            b'#' | b';' => skip_line(&mut rest),
+            first if first.is_ascii_alphabetic() => {
+                let mut name = vec![first];
+                while let Some(byte) = rest.next_if(|byte| !matches!(byte, b'=' | b'\n')) {
+                    name.push(byte);
+                }
+                let value = (rest.next() == Some(b'=')).then(|| value(&mut rest));
+                let name = String::from_utf8_lossy(name.trim_ascii()).to_ascii_lowercase();
+                found.push(GitSetting { section: section.clone(), has_subsection, name, value });
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The first word of a header, which ends with a bracket outside quotes, and whether there is more.
+fn header(rest: &mut impl Iterator<Item = u8>) -> (String, bool) {
+    let (mut header, mut is_quoted, mut has_quotes) = (Vec::new(), false, false);
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'\n' => break,
+            b']' if !is_quoted => break,
+            b'"' => (is_quoted, has_quotes) = (!is_quoted, true),
+            b'\\' => header.extend(rest.next()),
+            byte => header.push(byte),
+        }
+    }
+    let mut words = header.split(|byte| byte.is_ascii_whitespace() || *byte == b'.');
+    let mut words = words.by_ref().filter(|word| !word.is_empty());
+    let name = String::from_utf8_lossy(words.next().unwrap_or_default()).to_ascii_lowercase();
+    (name, has_quotes || words.next().is_some())
+}
+
+/// The text to the end of the line, without quotes, comments and the white space around it.
+fn value(rest: &mut Peekable<impl Iterator<Item = u8>>) -> Vec<u8> {
+    let (mut value, mut length, mut is_quoted) = (Vec::new(), 0, false);
+    while let Some(byte) = rest.next() {
+        let byte = match byte {
+            b'\n' => break,
+            b'#' | b';' if !is_quoted => {
+                skip_line(rest);
+                break;
+            }
+            b' ' | b'\t' if !is_quoted => {
+                if length > 0 {
+                    value.push(byte);
+                }
+                continue;
+            }
+            b'"' => {
+                is_quoted = !is_quoted;
+                continue;
+            }
+            b'\\' => match rest.next() {
+                Some(b'n') => b'\n',
+                Some(b't') => b'\t',
+                Some(b'b') => b'\x08',
+                // The value goes on in the next line.
+                Some(b'\n') | None => continue,
+                Some(byte) => byte,
+            },
+            byte => byte,
+        };
+        value.push(byte);
+        length = value.len();
+    }
+    value.truncate(length);
+    value
+}
+
+fn skip_line(rest: &mut impl Iterator<Item = u8>) {
+    rest.find(|byte| *byte == b'\n');
+}
