@@ -398,9 +398,13 @@ fn every_place_that_can_hold_a_secret_is_known_to_redaction() {
         "tools": {"mcp": {"servers": {
             "a": {"command": "x", "env": {"API_KEY": "env-key", "FLAG": "true", "ODD": "a1b2c3d4e5"}, "args": ["postgres://u:db-pass@h/d", "--token=arg-token-1", "--api-key", "next-arg-1", "--token-file", "/run/key1"]},
             "b": {"url": "https://h", "headers": {"X-Api-Key": "hk-1"}},
-            "c": {"url": "https://h/x?page=page-two-2&token=query-token-1"}}},
+            "c": {"url": "https://h/x?page=page-two-2&token=query-token-1"},
+            "d": {"command": "x", "args": ["--header", "Authorization: Bearer wordy-token", "--password", "swordfish",
+                  "ghp_0123456789abcdefghij", "https://h/?sig=signature-one", "{\"token\": \"json-token-1\", \"port\": 1}",
+                  "--header=Authorization: Bearer ${BEARER_TOKEN_1}", "--secret", "<your-secret-1>", "--auth-mode", "interactive",
+                  "host=db;password=dsn-pass-1;port=54321", "--key=~/.ssh/id_rsa", "--token=1234"]}}},
             "web": {"brave": {"api_keys": ["brave-1"]}}},
-        "hooks": {"processes": {"h": {"command": ["x"], "env": {"PASSWORD": "hook-pass"}}}},
+        "hooks": {"processes": {"h": {"command": ["x", "--password", "hook-argument"], "env": {"PASSWORD": "hook-pass"}}}},
         "voice": {"elevenlabs_api_key": "voice-key"},
         "channels": {"matrix": {"crypto_passphrase": "matrix-pass", "allow_from": ["12345678"]}},
         "gateway": {"token": "gw-token"}
@@ -420,6 +424,13 @@ fn every_place_that_can_hold_a_secret_is_known_to_redaction() {
         "arg-token-1",
         "next-arg-1",
         "query-token-1",
+        "wordy-token",
+        "swordfish",
+        "ghp_0123456789abcdefghij",
+        "signature-one",
+        "json-token-1",
+        "dsn-pass-1",
+        "hook-argument",
         "hk-1",
         "brave-1",
         "hook-pass",
@@ -432,9 +443,23 @@ fn every_place_that_can_hold_a_secret_is_known_to_redaction() {
     for secret in hidden {
         assert!(known.iter().any(|value| value == secret), "`{secret}` in {known:?}");
     }
-    for plain in
-        ["abc", "ollama", "true", "application/json", "12345678", "https://h", "page-two-2", "/run/key1"]
-    {
+    for plain in [
+        "abc",
+        "ollama",
+        "true",
+        "application/json",
+        "12345678",
+        "https://h",
+        "page-two-2",
+        "/run/key1",
+        "Bearer",
+        "${BEARER_TOKEN_1}",
+        "Bearer ${BEARER_TOKEN_1}",
+        "<your-secret-1>",
+        "interactive",
+        "~/.ssh/id_rsa",
+        "54321",
+    ] {
         assert!(!known.iter().any(|value| value == plain), "`{plain}` would make answers unreadable");
     }
     assert!(known.windows(2).all(|pair| pair[0].len() >= pair[1].len()), "longest first (W84)");

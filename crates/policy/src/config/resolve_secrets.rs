@@ -4,13 +4,17 @@ use super::check::{Checker, push_step};
 use super::document::{Node, Value};
 use super::fault::Problem;
 use super::schema::{Key, Shape};
-use super::secret::{NOT_HERE, looks_secret, names_a_secret, password_in};
+use super::secret::{NOT_HERE, is_plain_setting, names_a_secret, stands_for_a_secret};
+use super::secret_shape::{secret_ranges, secret_ranges_of_words};
+use std::ops::Range;
 
 /// Shorter values are not redacted: replacing two letters would only garble the output.
 const MIN_SECRET_LEN: usize = 4;
 
 /// Placeholders for keys that are not needed. Redacting these words would protect nothing.
-const PLACEHOLDERS: &[&str] = &["none", "null", "dummy", "empty", "test", "local", "ollama", "fake"];
+const PLACEHOLDERS: &[&str] = &[
+    "none", "null", "dummy", "empty", "test", "local", "ollama", "fake", "password", "changeme", "postgres",
+];
 
 /// Resolves references to secrets.
 pub trait SecretSource {
@@ -58,7 +62,7 @@ impl SecretResolver<'_, '_> {
         match shape {
             Shape::Section(keys) | Shape::TextOr(keys) => self.resolve_section(node, keys, path),
             Shape::Secret => self.resolve_secret(node, path),
-            Shape::Address | Shape::Text => self.collect_from_text(node),
+            Shape::Address | Shape::Text | Shape::Program => self.collect_from_text(node),
             Shape::Environment => {
                 for entry in node.entries() {
                     self.collect_from_variable(&entry.name, &entry.node);
@@ -67,12 +71,8 @@ impl SecretResolver<'_, '_> {
             Shape::Any => self.collect_by_name(name, node),
             Shape::List(inner) => {
                 let Value::List(items) = &mut node.value else { return };
-                for pair in items.windows(2) {
-                    if let [Some(option), Some(value)] = [pair[0].text(), pair[1].text()]
-                        && option.starts_with('-')
-                    {
-                        self.collect_option(option, value);
-                    }
+                if matches!(inner, Shape::Text | Shape::Program) {
+                    self.collect_from_words(items);
                 }
                 for (index, item) in items.iter_mut().enumerate() {
                     let length = path.len();
@@ -128,30 +128,44 @@ impl SecretResolver<'_, '_> {
     /// A variable or header for another program.
     fn collect_from_variable(&mut self, name: &str, node: &Node) {
         let Some(text) = node.text() else { return };
-        if names_a_secret(name) || looks_secret(text) {
-            self.collect_secret(text);
-            // The credential of an `Authorization` header is secret without its scheme, too.
-            if let Some((_, credential)) = text.split_once(' ') {
-                self.collect_secret(credential.trim());
-            }
+        if names_a_secret(name) || !is_plain_setting(text) {
+            self.collect_with_credential(text);
         }
         self.collect_from_text(node);
     }
 
-    /// The password of an address, and values of parameters and options that are named like secrets.
+    /// The parts of a text that look like secrets.
     fn collect_from_text(&mut self, node: &Node) {
         let Some(text) = node.text() else { return };
-        if let Some(password) = password_in(text) {
-            self.collect_secret(password);
-        }
-        for (name, value) in text.split(['?', '&', '#', ' ']).filter_map(|part| part.split_once('=')) {
-            self.collect_option(name, value);
+        self.collect_ranges(text, secret_ranges(text));
+    }
+
+    /// The same for the words of a list, where an option may name the next word as one.
+    fn collect_from_words(&mut self, items: &[Node]) {
+        let words: Vec<&str> = items.iter().map(|item| item.text().unwrap_or("")).collect();
+        for (word, ranges) in words.iter().zip(secret_ranges_of_words(&words)) {
+            self.collect_ranges(word, ranges);
         }
     }
 
-    fn collect_option(&mut self, name: &str, value: &str) {
-        if names_a_secret(name) && looks_secret(value) {
-            self.collect_secret(value);
+    fn collect_ranges(&mut self, text: &str, ranges: Vec<Range<usize>>) {
+        for part in ranges.into_iter().filter_map(|range| text.get(range)) {
+            let part = part.trim().trim_matches(['"', '\'']);
+            let words: Vec<&str> = part.split([' ', '"', '\'', ';', ',']).collect();
+            if !words.iter().any(|word| stands_for_a_secret(word)) {
+                self.collect_with_credential(part);
+            }
+            // The secret alone, where the text goes on after it.
+            let is_secret = |word: &&&str| !is_plain_setting(word) && !stands_for_a_secret(word);
+            words.iter().filter(is_secret).for_each(|word| self.collect_secret(word));
+        }
+    }
+
+    /// A value, and the credential in it if it is that of an `Authorization` header.
+    fn collect_with_credential(&mut self, value: &str) {
+        self.collect_secret(value);
+        if let Some((_, credential)) = value.split_once(' ') {
+            self.collect_secret(credential.trim());
         }
     }
 

@@ -47,26 +47,39 @@ pub(crate) fn names_a_secret(name: &str) -> bool {
     // Counts and settings about tokens are not tokens.
     const PLAIN: [&str; 6] =
         ["max_tokens", "token_percent", "token_budget", "allow_token", "key_path", "keyboard"];
+    const PLAIN_ENDS: [&str; 4] = ["_type", "_method", "_mode", "_format"];
     let name = name.to_ascii_lowercase().replace('-', "_");
-    PARTS.iter().any(|part| name.contains(part)) && !PLAIN.iter().any(|plain| name.contains(plain))
+    PARTS.iter().any(|part| name.contains(part))
+        && !PLAIN.iter().any(|plain| name.contains(plain))
+        && !PLAIN_ENDS.iter().any(|end| name.ends_with(end))
 }
 
-/// Whether a value is treated as secret although its name is not.
+/// Whether a value is plainly a setting: a switch, a word, a number, a path, an address.
 ///
 /// Environments and headers mix keys with settings. Redacting `true` or a path would garble every
 /// output and protect nothing, so such values stay visible; the rest counts as secret (W85).
-pub(crate) fn looks_secret(value: &str) -> bool {
+pub(crate) fn is_plain_setting(value: &str) -> bool {
     let mixed = value.bytes().any(|b| b.is_ascii_digit()) && value.bytes().any(|b| b.is_ascii_alphabetic());
-    let place = value.starts_with(['/', '~', '.']) || (value.contains("://") && !value.contains('@'));
-    !place && ((mixed && value.len() >= 8) || (value.len() >= 20 && !value.contains([' ', '/'])))
+    let long = value.len() >= 20 && !value.contains([' ', '/']);
+    is_place(value) || !(mixed && value.len() >= 8 || long)
 }
 
-/// The password in an address such as `http://user:password@host`.
-pub(crate) fn password_in(address: &str) -> Option<&str> {
-    let (_, rest) = address.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let (user, _) = authority.rsplit_once('@')?;
-    user.split_once(':').map(|(_, password)| password).filter(|password| !password.is_empty())
+/// Whether a value is a path, or an address without credentials.
+fn is_place(value: &str) -> bool {
+    value.starts_with(['/', '~', '.']) || (value.contains("://") && !value.contains('@'))
+}
+
+/// Whether a value only says where a secret is: a path, an address, a variable, or a placeholder such
+/// as `<token>`.
+pub(crate) fn stands_for_a_secret(value: &str) -> bool {
+    let is_drive = value.get(1..3).is_some_and(|text| text == ":\\" || text == ":/");
+    let is_enclosed = [("${", "}"), ("{{", "}}"), ("<", ">"), ("%", "%")]
+        .iter()
+        .any(|(start, end)| value.len() > 1 && value.starts_with(start) && value.ends_with(end));
+    let is_variable = value.strip_prefix('$').is_some_and(|name| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+    });
+    is_place(value) || is_drive || is_enclosed || is_variable
 }
 
 #[cfg(test)]
@@ -90,6 +103,8 @@ mod tests {
             ("Authorization", true),
             ("max_tokens", false),
             ("allow_token_query", false),
+            ("--token-type", false),
+            ("auth_method", false),
             ("workspace", false),
         ] {
             assert_eq!(names_a_secret(name), want, "`{name}`");
@@ -99,25 +114,39 @@ mod tests {
     #[test]
     fn values_that_are_plainly_settings_stay_visible() {
         for (why, value, want) in [
-            ("a switch", "true", false),
-            ("a word", "production", false),
-            ("a path", "/usr/share/data", false),
-            ("an address", "https://example.com/v1", false),
-            ("a media type", "application/json", false),
-            ("a number", "123456789", false),
-            ("too short to be one", "abc123", false),
-            ("letters and digits", "a1b2c3d4e5", true),
-            ("a long word", "correcthorsebatterystaple", true),
-            ("an address with a password", "postgres://u:hunter22@db", true),
+            ("a switch", "true", true),
+            ("a word", "production", true),
+            ("a path", "/usr/share/data", true),
+            ("an address", "https://example.com/v1", true),
+            ("a media type", "application/json", true),
+            ("a number", "123456789", true),
+            ("too short to be a secret", "abc123", true),
+            ("letters and digits", "a1b2c3d4e5", false),
+            ("a long word", "correcthorsebatterystaple", false),
+            ("an address with a password", "postgres://u:hunter22@db", false),
         ] {
-            assert_eq!(looks_secret(value), want, "{why}: `{value}`");
+            assert_eq!(is_plain_setting(value), want, "{why}: `{value}`");
         }
     }
 
     #[test]
-    fn a_password_in_an_address_is_found() {
-        assert_eq!(password_in("http://u:p%40ss@proxy:8080/x"), Some("p%40ss"));
-        assert_eq!(password_in("http://proxy:8080"), None);
-        assert_eq!(password_in("http://u@proxy"), None);
+    fn a_reference_to_a_secret_is_none() {
+        for (value, want) in [
+            ("/run/secrets/token", true),
+            ("./token", true),
+            ("C:\\token", true),
+            ("https://issuer.example/token", true),
+            ("${API_TOKEN}", true),
+            ("$API_TOKEN", true),
+            ("{{ token }}", true),
+            ("<your-token>", true),
+            ("%TOKEN%", true),
+            ("$wordfish", false),
+            ("%", false),
+            ("swordfish", false),
+            ("postgres://u:hunter22@db", false),
+        ] {
+            assert_eq!(stands_for_a_secret(value), want, "`{value}`");
+        }
     }
 }

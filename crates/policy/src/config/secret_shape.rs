@@ -1,7 +1,11 @@
 //! Values that look like secrets, whatever they are called: passwords in URLs, tokens of well-known
 //! issuers, long random words.
+//!
+//! [`secret_ranges`] finds them in a text. What is masked in output and what is collected for
+//! redaction are both what it finds.
 
-use super::secret::{MASK, names_a_secret, password_in};
+use super::secret::{MASK, names_a_secret};
+use std::ops::Range;
 
 /// Beginnings of tokens, with the length from which on they are one.
 const PREFIXES: [(&str, usize); 24] = [
@@ -44,7 +48,7 @@ const MEMBERS: [&str; 9] =
 /// Whether a value looks like a secret.
 pub fn looks_secret(value: &str) -> bool {
     let value = value.trim();
-    mask_url(value) != value
+    !url_ranges(value).is_empty()
         || value.contains("-----BEGIN ")
         || value.split_whitespace().any(is_token)
         || has_secret_member(value)
@@ -70,73 +74,99 @@ fn is_data_source(value: &str) -> bool {
     is_user && !password.is_empty() && !password.contains(['/', ' ']) && address.contains(['(', '/'])
 }
 
-/// A command line with what looks like a secret masked: values of options and assignments that are
-/// named like one, passwords and tokens in URLs, and words that look like tokens.
+/// A command line with what looks like a secret masked.
 pub fn mask_words<S: AsRef<str>>(words: &[S]) -> Vec<String> {
+    let ranges = secret_ranges_of_words(words);
+    words.iter().zip(ranges).map(|(word, ranges)| mask(word.as_ref(), &ranges)).collect()
+}
+
+/// A text with what looks like a secret masked.
+pub(super) fn mask_word(word: &str) -> String {
+    mask(word, &secret_ranges(word))
+}
+
+fn mask(text: &str, ranges: &[Range<usize>]) -> String {
+    let mut shown = text.to_owned();
+    for range in ranges.iter().rev() {
+        shown.replace_range(range.clone(), MASK);
+    }
+    shown
+}
+
+/// The secrets in each word of a command line: those of the word itself, or the word as a whole
+/// after an option that is named like a secret.
+pub(super) fn secret_ranges_of_words<S: AsRef<str>>(words: &[S]) -> Vec<Vec<Range<usize>>> {
     let mut is_value = false;
-    let masked = words.iter().map(AsRef::as_ref).map(|word| {
+    let ranges = words.iter().map(AsRef::as_ref).map(|word| {
         let is_option = word.starts_with('-');
         let was_value =
             std::mem::replace(&mut is_value, is_option && !word.contains('=') && names_a_secret(word));
-        if was_value && !is_option { MASK.to_owned() } else { mask_word(word) }
+        let whole = 0..word.len();
+        if was_value && !is_option { vec![whole] } else { secret_ranges(word) }
     });
-    masked.collect()
+    ranges.collect()
 }
 
-/// A text with passwords, tokens and values of secret names masked.
-pub(super) fn mask_word(word: &str) -> String {
-    let masked = mask_url(word);
-    if masked != word {
-        return masked;
+/// Where a text contains secrets, in order: passwords, tokens and secret parameters of a URL, or the
+/// value of a name of a secret, or words that look like tokens.
+pub(super) fn secret_ranges(text: &str) -> Vec<Range<usize>> {
+    let ranges = url_ranges(text);
+    if !ranges.is_empty() {
+        return ranges;
     }
-    for separator in ['=', ':'] {
-        if let Some((name, value)) = word.split_once(separator)
-            && names_a_secret(name)
-            && !value.trim().is_empty()
-            && !value.starts_with("//")
+    for (at, _) in text.match_indices(['=', ':']) {
+        let (name, value) = (&text[..at], &text[at + 1..]);
+        let name = name.trim_end().rsplit([' ', ';', ',', '&']).next().unwrap_or_default();
+        if names_a_secret(name) && !value.trim().is_empty() && !value.starts_with("//") {
+            let rest = at + 1..text.len();
+            return vec![rest];
+        }
+    }
+    let parts = parts(text, char::is_whitespace);
+    parts.filter(|(_, part)| is_token(part)).map(|(start, part)| start..start + part.len()).collect()
+}
+
+/// The password of a URL, a token in place of its user, and the values of secret parameters.
+fn url_ranges(text: &str) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let Some((scheme, rest)) = text.split_once("://") else { return ranges };
+    let start = scheme.len() + "://".len();
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if let Some((credentials, _)) = authority.rsplit_once('@') {
+        let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+        if is_token(user) {
+            ranges.push(start..start + user.len());
+        }
+        if !password.is_empty() {
+            ranges.push(start + user.len() + 1..start + credentials.len());
+        }
+    }
+    let query = rest[authority.len()..].find(['?', '#']).map_or(rest.len(), |at| authority.len() + at);
+    for (at, parameter) in parts(&rest[query..], |c| matches!(c, '?' | '#' | '&')) {
+        if let Some((name, value)) = parameter.split_once('=')
+            && !value.is_empty()
+            && names_a_secret_parameter(name)
         {
-            return format!("{name}{separator}{MASK}");
+            let at = start + query + at;
+            ranges.push(at + name.len() + 1..at + parameter.len());
         }
     }
-    if word.split_whitespace().any(is_token) {
-        return word
-            .split(' ')
-            .map(|part| if is_token(part) { MASK } else { part })
-            .collect::<Vec<_>>()
-            .join(" ");
-    }
-    word.to_owned()
+    ranges
 }
 
-/// A URL without its password, a token in place of its user, and the values of secret parameters.
-fn mask_url(text: &str) -> String {
-    if !text.contains("://") {
-        return text.to_owned();
-    }
-    let mut shown = match password_in(text) {
-        Some(password) => text.replacen(&format!(":{password}@"), &format!(":{MASK}@"), 1),
-        None => text.to_owned(),
-    };
-    if let Some((_, rest)) = shown.split_once("://")
-        && let Some((user, _)) =
-            rest.split(['/', '?', '#']).next().and_then(|authority| authority.rsplit_once('@'))
-        && is_token(user)
-    {
-        let user = user.to_owned();
-        shown = shown.replacen(&user, MASK, 1);
-    }
-    let Some((address, query)) = shown.split_once('?') else { return shown };
-    let is_secret = |name: &str| {
-        names_a_secret(name) || ["sig", "signature", "code", "auth", "pass", "pwd"].contains(&name)
-    };
-    let mask = |pair: &str| match pair.split_once('=') {
-        Some((name, value)) if !value.is_empty() && is_secret(&name.to_ascii_lowercase()) => {
-            format!("{name}={MASK}")
-        }
-        _ => pair.to_owned(),
-    };
-    let query: Vec<String> = query.split('&').map(mask).collect();
-    format!("{address}?{}", query.join("&"))
+fn names_a_secret_parameter(name: &str) -> bool {
+    const NAMES: [&str; 6] = ["sig", "signature", "code", "auth", "pass", "pwd"];
+    names_a_secret(name) || NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// The parts of a text between separators, with their positions.
+fn parts(text: &str, is_separator: fn(char) -> bool) -> impl Iterator<Item = (usize, &str)> {
+    let mut next = 0;
+    text.split_inclusive(is_separator).map(move |part| {
+        let start = next;
+        next += part.len();
+        (start, part.strip_suffix(is_separator).unwrap_or(part))
+    })
 }
 
 /// Whether one word looks like a token.
@@ -215,6 +245,12 @@ mod tests {
             ("server API_KEY=abc", "server API_KEY=********"),
             ("server --token --port 80", "server --token --port 80"),
             ("server https://u:p@h/?token=x&page=2", "server https://u:********@h/?token=********&page=2"),
+            ("server https://h/#access_token=x", "server https://h/#access_token=********"),
+            ("server https://h/?SIG=x#top", "server https://h/?SIG=********#top"),
+            ("server http://u:a&b@h", "server http://u:********@h"),
+            ("server http://u@h http://h:80", "server http://u@h http://h:80"),
+            ("server host=db;password=x", "server host=db;password=********"),
+            ("server ftp://p:p@h/p:p@h", "server ftp://p:********@h/p:p@h"),
             ("server ghp_0123456789abcdefghij", "server ********"),
             ("npx -y @scope/server /data", "npx -y @scope/server /data"),
         ] {

@@ -5,7 +5,7 @@ use super::config::Config;
 use super::document::{Lines, Node, Origin, Value};
 use super::merge::{ConfigTree, LoadedConfig};
 use super::schema::{DefaultValue, Key, KeySupport, ROOT, Shape};
-use super::secret::{MASK, names_a_secret, password_in};
+use super::secret::{MASK, names_a_secret};
 use super::secret_shape::{mask_word, mask_words};
 use super::sources::Sources;
 use serde_json::Value as Json;
@@ -154,10 +154,7 @@ impl Rows<'_> {
 
     /// `text` without passwords and other known secrets.
     fn without_secrets(&self, text: &str) -> String {
-        let mut shown = match password_in(text) {
-            Some(password) => text.replacen(password, MASK, 1),
-            None => text.to_owned(),
-        };
+        let mut shown = text.to_owned();
         for secret in self.secrets.iter().filter(|secret| text.contains(secret.as_str())) {
             shown = shown.replace(secret.as_str(), MASK);
         }
