@@ -133,6 +133,11 @@ fn has_tool(name: &str) -> bool {
     ["/usr/bin", "/bin", "/usr/sbin", "/sbin"].iter().any(|place| Path::new(place).join(name).exists())
 }
 
+fn succeeds(program: &str, arguments: &[&str]) -> bool {
+    let status = Command::new(program).args(arguments).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
 /// Why an escape cannot be tried here, if it cannot.
 fn unmet(escape: &Escape) -> Option<&str> {
     escape.needs.iter().map(String::as_str).find(|need| match *need {
@@ -140,11 +145,9 @@ fn unmet(escape: &Escape) -> Option<&str> {
         "x86_64" => !cfg!(target_arch = "x86_64"),
         "disk" => disk().is_none(),
         "leak" => false,
-        "userns" => !Command::new("unshare")
-            .args(["-U", "true"])
-            .stderr(Stdio::null())
-            .status()
-            .is_ok_and(|s| s.success()),
+        "userns" => !succeeds("unshare", &["-U", "true"]),
+        // Compiled in, it is off by default before Linux 6.5, and the call fails as an unknown one does.
+        "secretmem" => !succeeds("perl", &["-e", "syscall(447, 0xffff); exit($! != 22)"]),
         "interfaces" => {
             std::fs::read_to_string("/proc/net/dev").map_or(0, |text| text.matches(':').count()) < 2
         }
