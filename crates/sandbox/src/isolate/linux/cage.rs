@@ -126,12 +126,14 @@ impl Cage {
     /// the host's. In a shared network they may be those of another command of this cage, which its
     /// commands may use: there only what was bound while no child ran is surely the host's.
     fn masked_plan(&self) -> Result<Cow<'_, Plan>, IsolateError> {
+        // Asked before and after: the list may have the sockets of a child that ends or starts meanwhile.
+        let had_children = has_children();
         let bound = HostSockets::read()?;
         let masks = match &self.sockets {
             None => bound.masks(&bound, &self.plan.mounts)?,
             Some(known) => {
                 let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-                if !has_children() {
+                if !had_children && !has_children() {
                     known.clone_from(&bound);
                 }
                 known.masks(&bound, &self.plan.mounts)?
