@@ -8,7 +8,7 @@ mod cage_support;
 use cage_support::{Instance, instance};
 use picoclaw_policy::config::{ExposeMode, Network};
 use picoclaw_sandbox::isolate::Confinement;
-use picoclaw_sandbox::launch::{Running, run_to_end, start};
+use picoclaw_sandbox::launch::{Deadline, LaunchSpec, Running, run_to_end, start};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -30,14 +30,19 @@ fn said(place: &Instance, cage: &Confinement, line: &str) -> String {
 }
 
 /// Starts a server that makes the file `up` when it listens.
-fn serve(place: &Instance, cage: &Confinement, line: &str) -> Running {
-    let server = start(place.spec(line, cage.clone())).expect("it starts");
+fn serve(place: &Instance, spec: LaunchSpec) -> Running {
+    let server = start(spec).expect("it starts");
     let began = Instant::now();
     while !place.workspace.join("up").exists() {
-        assert!(began.elapsed() < Duration::from_secs(15), "the server did not start");
+        assert!(began.elapsed() < Duration::from_secs(60), "the server did not start");
         std::thread::sleep(Duration::from_millis(20));
     }
     server
+}
+
+/// A command that runs until it is dropped.
+fn lasting(place: &Instance, line: &str, cage: Confinement) -> LaunchSpec {
+    LaunchSpec { deadline: Deadline::None, ..place.spec(line, cage) }
 }
 
 /// An instance with this network; its cages are made from it as it is then.
@@ -120,11 +125,11 @@ fn commands_of_one_cage_reach_each_others_sockets() {
     const SERVE: &str = "python3 -c \"import socket, time
 for name in ('own', '$HOME/own'):
     server = socket.socket(socket.AF_UNIX); server.bind(name); server.listen(); globals()[name] = server
-open('up', 'w'); time.sleep(15)\"";
+open('up', 'w'); time.sleep(100000)\"";
     for network in NETWORKS {
         let place = with_network(network);
         let cage = place.cage();
-        let server = serve(&place, &cage, SERVE);
+        let server = serve(&place, lasting(&place, SERVE, cage.clone()));
         for path in ["own", "$HOME/own"] {
             assert_eq!(said(&place, &cage, &connect(path)), "reached", "{network:?}: {path}");
         }
@@ -138,19 +143,29 @@ fn a_socket_of_the_cage_may_have_the_inode_of_one_that_is_gone() {
 servers = [socket.socket(socket.AF_UNIX) for number in range(20)]
 for number, server in enumerate(servers):
     server.bind('own%d' % number); server.listen()
-open('up', 'w'); time.sleep(15)\"";
+open('up', 'w'); time.sleep(100000)\"";
+    const CONNECT: &str = "python3 -c \"import socket
+for number in range(20):
+    try: socket.socket(socket.AF_UNIX).connect('own%d' % number)
+    except OSError as why: print(number, why)
+print('tried')\"";
     let place = with_network(Network::Host);
     // While a child runs, the sockets of the host are not listed anew.
-    let child = start(place.spec("sleep 15", place.cage())).expect("it starts");
+    let child = start(lasting(&place, "sleep 100000", place.cage())).expect("it starts");
     let path = place.workspace.join("socket");
     let listener = bind(&path);
+    let inode = path.metadata().expect("it is there").ino();
     let cage = place.cage();
     drop(listener);
     std::fs::remove_file(&path).expect("it was there");
-    let server = serve(&place, &cage, SERVE);
-    let line = "for name in own*; do python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('$name')\" || echo $name; done";
-    assert_eq!(said(&place, &cage, line), "", "these are masked");
+    let server = serve(&place, lasting(&place, SERVE, cage.clone()));
+    let own = (0..20).map(|number| place.workspace.join(format!("own{number}")));
+    let is_reused = own.map(|path| path.metadata().expect("a socket").ino()).any(|own| own == inode);
+    assert_eq!(said(&place, &cage, CONNECT), "tried", "these are masked");
     drop((server, child));
+    if !is_reused {
+        picoclaw_testing::skip!("the file system did not give the inode of a removed socket to a new one");
+    }
 }
 
 #[test]
