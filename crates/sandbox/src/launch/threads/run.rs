@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 
 /// How long output is read after the tree has ended.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
+/// How often a tree that is to end and has not is killed: one signal may miss a process that is just being started.
+const KILL_INTERVAL: Duration = Duration::from_secs(3);
 /// The size of a read buffer.
 const BUFFER: usize = 64 << 10;
 /// Events that wait to be handled; a thread with one more waits.
@@ -60,10 +62,17 @@ impl Running {
         let (mut ended_by_us, mut until) = (None, self.deadline);
         loop {
             let is_late = until.is_some_and(|until| Instant::now() >= until);
-            if ended_by_us.is_none() && (is_cancelled || is_late) {
-                ended_by_us = Some(if is_cancelled { Status::Halted } else { Status::TimedOut });
-                self.child.end();
-                until = None;
+            match ended_by_us {
+                None if is_cancelled || is_late => {
+                    ended_by_us = Some(if is_cancelled { Status::Halted } else { Status::TimedOut });
+                    self.child.end();
+                    until = Some(Instant::now() + KILL_INTERVAL);
+                }
+                Some(_) if is_late => {
+                    self.child.kill();
+                    until = Some(Instant::now() + KILL_INTERVAL);
+                }
+                _ => {}
             }
             match receive(&events, until) {
                 Some(Event::Output(stream, bytes)) => sink(stream, &bytes),
