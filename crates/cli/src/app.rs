@@ -22,7 +22,7 @@ use picoclaw_sandbox::isolate::{Backend, Fence, StartError, select_backend};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::ledger_anchor;
 use picoclaw_sandbox::warden::Warden;
-use picoclaw_sandbox::{Redactor, printable};
+use picoclaw_sandbox::{Redactor, printable, printable_path};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -117,7 +117,7 @@ pub(crate) fn is_new_instance(settings: &Settings) -> bool {
 /// Creates a new instance, as `onboard` does, with a note on stderr.
 pub(crate) fn create_instance(settings: &Settings) -> Result<()> {
     write_default_config(&prepare_instance(settings)?, settings)?;
-    print::note(&format!("picoclaw: made a new instance in `{}`", settings.home.display()));
+    print::note(&format!("picoclaw: made a new instance in `{}`", printable_path(&settings.home)));
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use crate::host_agents::HostAgentError;
 use crate::isolate::{IsolateError, PlanError, StartError};
 use crate::launch::{LaunchError, ProgramError, PublishError};
 use crate::ledger::LedgerError;
+use crate::printable::printable_path;
 use crate::state_dir::StateError;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,13 +53,13 @@ pub enum CommandError {
     #[error(transparent)]
     Ledger(#[from] LedgerError),
     /// An agent could replace what would be run.
-    #[error("`{}` lies where an agent can write; move it out of the workspace", path.display())]
+    #[error("`{}` lies where an agent can write; move it out of the workspace", printable_path(path))]
     AgentWritable {
         /// The program or script.
         path: PathBuf,
     },
     /// A directory cannot be used.
-    #[error("could not use the directory `{}`", path.display())]
+    #[error("could not use the directory `{}`", printable_path(path))]
     Directory {
         /// Which.
         path: PathBuf,

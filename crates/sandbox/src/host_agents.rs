@@ -5,6 +5,7 @@ mod lend;
 #[cfg(not(target_os = "linux"))]
 mod refuse;
 
+use crate::printable::printable_path;
 use picoclaw_policy::config::Expose;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ pub enum HostAgentError {
     #[error("`--ssh-agent`: there is no ssh-agent: `SSH_AUTH_SOCK` is not set")]
     NoSshAgent,
     /// No agent answers where the variable says.
-    #[error("`--ssh-agent`: no ssh-agent answers at `SSH_AUTH_SOCK`, `{}`", path.display())]
+    #[error("`--ssh-agent`: no ssh-agent answers at `SSH_AUTH_SOCK`, `{}`", printable_path(path))]
     SilentSshAgent {
         /// The socket.
         path: PathBuf,
@@ -45,7 +46,7 @@ pub enum HostAgentError {
         flag: &'static str,
     },
     /// The home of GnuPG in the cage cannot be made.
-    #[error("`--gpg`: could not make `{}`", path.display())]
+    #[error("`--gpg`: could not make `{}`", printable_path(path))]
     GpgHome {
         /// Which directory.
         path: PathBuf,
@@ -81,6 +82,6 @@ pub(crate) struct LentAgents {
 }
 
 fn paths(tried: &[PathBuf]) -> String {
-    let names: Vec<_> = tried.iter().map(|path| format!("`{}`", path.display())).collect();
+    let names: Vec<_> = tried.iter().map(|path| format!("`{}`", printable_path(path))).collect();
     names.join(" or ")
 }

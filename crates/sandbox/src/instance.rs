@@ -5,6 +5,7 @@
 use crate::isolate::{HiddenPath, HostFiles, LiveHost};
 use crate::launch::Principal;
 use crate::os_file::{Errno, create_private_dir, is_open_to_others, make_private};
+use crate::printable::printable_path;
 use crate::root::{Overwrite, ProtectedInodes, Root, RootError, WriteContext};
 use picoclaw_policy::config::Config;
 use picoclaw_policy::{Access, AgentId, CleanPath, Protected, Zones};
@@ -21,7 +22,7 @@ const DIRECTORIES: &[&str] =
 #[derive(Debug, thiserror::Error)]
 pub enum InstanceError {
     /// A directory could not be created or read.
-    #[error("could not {verb} `{}`", path.display())]
+    #[error("could not {verb} `{}`", printable_path(path))]
     Io {
         /// What was tried.
         verb: &'static str,
@@ -31,7 +32,7 @@ pub enum InstanceError {
         source: io::Error,
     },
     /// A path of the configuration is not absolute.
-    #[error("`{}` is not an absolute path", path.display())]
+    #[error("`{}` is not an absolute path", printable_path(path))]
     Relative {
         /// The path.
         path: PathBuf,

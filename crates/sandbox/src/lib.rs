@@ -44,5 +44,5 @@ pub mod workspace_reader;
 
 pub use command_error::CommandError;
 pub use host_agents::{HostAgentError, HostAgents};
-pub use printable::{printable, printable_json, printable_lines, unambiguous};
+pub use printable::{printable, printable_json, printable_lines, printable_path, unambiguous};
 pub use redact::{Redactor, is_guessable};

@@ -7,10 +7,17 @@ use serde::Serialize;
 use serde_json::ser::Formatter;
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// `text` on one line, with everything a terminal would act on written out (`\n`, `\u{1b}`).
 pub fn printable(text: &str) -> Cow<'_, str> {
     escape(text, is_unprintable)
+}
+
+/// A path as [`printable`] text. Messages show paths by this, since a name may contain a line feed and so forge a line
+/// of a message.
+pub fn printable_path(path: impl AsRef<Path>) -> String {
+    printable(&path.as_ref().to_string_lossy()).into_owned()
 }
 
 /// The same for text of several lines: line feeds and tabs stay.

@@ -13,7 +13,7 @@ use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::presence::{ProcessRegistry, Role};
 use picoclaw_sandbox::project_envs::{EnvOwner, ProjectEnv, ProjectEnvs, Removal};
 use picoclaw_sandbox::state_dir::StateDir;
-use picoclaw_sandbox::{printable, printable_json};
+use picoclaw_sandbox::{printable, printable_json, printable_path};
 use serde_json::json;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ enum Action {
 /// Removes, or only lists.
 pub(crate) fn run(arguments: &CleanArguments, loaded: &Settings) -> Result<Exit> {
     if !Instance::exists(&loaded.home) {
-        print::note(&format!("there is no instance in `{}`", loaded.home.display()));
+        print::note(&format!("there is no instance in `{}`", printable_path(&loaded.home)));
         return Ok(Exit::Done);
     }
     let progress = Progress::of("measuring user environments");

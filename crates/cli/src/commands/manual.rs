@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::print;
 use anyhow::{Context, Result};
 use clap::CommandFactory;
+use picoclaw_sandbox::printable_path;
 use std::path::Path;
 
 /// Prints a completion script.
@@ -20,7 +21,7 @@ pub(crate) fn man(dir: Option<&Path>) -> Result<Exit> {
     match dir {
         Some(dir) => {
             clap_mangen::generate_to(Arguments::command(), dir)
-                .with_context(|| format!("could not write manual pages into `{}`", dir.display()))?;
+                .with_context(|| format!("could not write manual pages into `{}`", printable_path(dir)))?;
         }
         None => {
             let mut page = Vec::new();

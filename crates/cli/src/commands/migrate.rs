@@ -11,7 +11,7 @@ use crate::settings::{
 use anyhow::Result;
 use picoclaw_policy::config::ShownKey;
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::{printable, printable_json};
+use picoclaw_sandbox::{printable, printable_json, printable_path};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 
@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: &MigrateArguments, process_env: &ProcessEnv) -> Res
         }
     };
     if loaded.presence == ConfigPresence::Missing {
-        print::note(&format!("error: there is no `{}`", loaded.config_path.display()));
+        print::note(&format!("error: there is no `{}`", printable_path(&loaded.config_path)));
         print::note("hint: name a PicoClaw home: `picoclaw migrate DIR`");
         return Ok(Exit::Usage);
     }

@@ -9,7 +9,7 @@ use clap::Subcommand;
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{HomeEntry, Profile, home_path_fault};
 use picoclaw_sandbox::exec::HomeMount;
-use picoclaw_sandbox::printable;
+use picoclaw_sandbox::{printable, printable_path};
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::Path;
@@ -158,11 +158,11 @@ pub(crate) fn suggest_profile(command: &[OsString], loaded: &Settings) {
 fn find_entry(entry: &HomeEntry, home: &Path, instance: &Path) -> Result<Option<HomeMount>> {
     let path = home.join(&entry.path);
     let (Ok(source), Ok(home)) = (path.canonicalize(), home.canonicalize()) else { return Ok(None) };
-    let shown = path.display();
+    let shown = printable_path(&path);
     let inside = source.strip_prefix(&home).ok();
     let inside = inside.with_context(|| format!("`{shown}` leads out of the home"))?;
     if let Some(fault) = home_path_fault(inside) {
-        bail!("`{shown}` leads to `{}`, which {fault}", source.display());
+        bail!("`{shown}` leads to `{}`, which {fault}", printable_path(&source));
     }
     if let Ok(instance) = instance.canonicalize() {
         let holds = source.starts_with(&instance) || instance.starts_with(&source);

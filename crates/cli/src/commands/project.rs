@@ -8,7 +8,7 @@ use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Expose, ExposeMode};
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::isolate::{ProjectRoot, RootKind, find_project_root};
-use picoclaw_sandbox::printable;
+use picoclaw_sandbox::{printable, printable_path};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -45,8 +45,8 @@ impl Project {
                 ensure!(
                     dir.starts_with(&root),
                     "`--root {}`: the working directory `{}` does not lie in it",
-                    path.display(),
-                    dir.display()
+                    printable_path(path),
+                    printable_path(&dir)
                 );
                 Ok(Self { root, ..Self::alone(dir) })
             }
@@ -97,12 +97,15 @@ impl Project {
 
 /// The line about a root that shows more than the directory.
 fn root_line(found: &ProjectRoot, dir: &Path) -> Option<String> {
-    let root = found.path.display();
+    let root = printable_path(&found.path);
     let shown = match &found.kind {
         RootKind::WorkTree(None) if found.path == dir => return None,
         RootKind::WorkTree(None) => format!("`{root}`, a git work tree (read-write)"),
         RootKind::WorkTree(Some(git_dir)) => {
-            format!("`{root}`, a git work tree, with its git directory `{}` (read-write)", git_dir.display())
+            format!(
+                "`{root}`, a git work tree, with its git directory `{}` (read-write)",
+                printable_path(git_dir)
+            )
         }
         RootKind::Manifest(name) => format!("`{root}`, by its {name} (read-only)"),
     };
@@ -113,9 +116,9 @@ fn root_line(found: &ProjectRoot, dir: &Path) -> Option<String> {
 pub(crate) fn canonical_dir(named: &Path) -> Result<PathBuf> {
     let real = match named.canonicalize() {
         Ok(real) => real,
-        Err(why) => bail!("could not use `{}` as the workspace: {why}", named.display()),
+        Err(why) => bail!("could not use `{}` as the workspace: {why}", printable_path(named)),
     };
-    ensure!(real.is_dir(), "`{}` is not a directory", named.display());
+    ensure!(real.is_dir(), "`{}` is not a directory", printable_path(named));
     Ok(real)
 }
 

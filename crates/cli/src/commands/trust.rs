@@ -10,6 +10,7 @@ use picoclaw_policy::{Grant, Origin, Verdict, Zone};
 use picoclaw_sandbox::authors::Authors;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::ledger::Entry;
+use picoclaw_sandbox::printable_path;
 use picoclaw_sandbox::trust::TrustedFiles;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -41,16 +42,17 @@ pub(crate) fn run(arguments: &TrustArguments, settings: &Settings) -> Result<Exi
 /// The path of a file in a workspace as prompts name it, and the hash of its text.
 fn hash(path: &PathBuf, instance: &Instance) -> Result<(PathBuf, String)> {
     let path = std::path::absolute(path)?;
-    let path =
-        std::fs::canonicalize(&path).with_context(|| format!("there is no file `{}`", path.display()))?;
+    let path = std::fs::canonicalize(&path)
+        .with_context(|| format!("there is no file `{}`", printable_path(&path)))?;
     let file = PromptSources::open(instance)?.instruction_file(&path)?;
     let Some(file) = file else {
         bail!(
             "`{}` is in no agent's workspace\nhint: instructions are read from workspaces alone",
-            path.display()
+            printable_path(&path)
         );
     };
-    let sha256 =
-        file.sha256.with_context(|| format!("`{}` is too long to be read whole", file.path.display()))?;
+    let sha256 = file
+        .sha256
+        .with_context(|| format!("`{}` is too long to be read whole", printable_path(&file.path)))?;
     Ok((file.path, sha256))
 }

@@ -2,6 +2,7 @@
 
 use super::level::{LineSink, LogProfile};
 use picoclaw_policy::config::LogLevel;
+use picoclaw_sandbox::printable_path;
 use std::io;
 use std::path::PathBuf;
 
@@ -37,7 +38,7 @@ pub(crate) enum LogError {
         value: String,
     },
     /// The log file cannot be opened.
-    #[error("could not open the log file `{path}`: {source}")]
+    #[error("could not open the log file `{}`: {source}", printable_path(path))]
     File {
         /// The file.
         path: PathBuf,

@@ -1,6 +1,7 @@
 //! Reads a whole regular file, within a size limit and without blocking.
 
 use picoclaw_sandbox::os_file::{self, CWD, Errno, Mode, OFlags, openat};
+use picoclaw_sandbox::printable_path;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ pub(super) struct TextFile {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileError {
     /// An I/O error.
-    #[error("could not read `{}`: {source}", path.display())]
+    #[error("could not read `{}`: {source}", printable_path(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -29,7 +30,7 @@ pub(crate) enum FileError {
         source: io::Error,
     },
     /// Not a regular file.
-    #[error("`{}` is {what}, not a file", path.display())]
+    #[error("`{}` is {what}, not a file", printable_path(path))]
     NotAFile {
         /// The path.
         path: PathBuf,
@@ -37,13 +38,13 @@ pub(crate) enum FileError {
         what: &'static str,
     },
     /// Larger than the limit.
-    #[error("`{}` is larger than {} bytes", path.display(), MAX_FILE_SIZE)]
+    #[error("`{}` is larger than {} bytes", printable_path(path), MAX_FILE_SIZE)]
     TooLarge {
         /// The file.
         path: PathBuf,
     },
     /// Not UTF-8.
-    #[error("{}:{line}:{column}: not UTF-8 text", path.display())]
+    #[error("{}:{line}:{column}: not UTF-8 text", printable_path(path))]
     NotText {
         /// The file.
         path: PathBuf,

@@ -4,6 +4,7 @@ use super::Settings;
 use picoclaw_policy::PathRules;
 use picoclaw_policy::config::McpTransport;
 use picoclaw_sandbox::agent_writable::AgentWritable;
+use picoclaw_sandbox::printable_path;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -32,7 +33,7 @@ impl RefusedHelpers {
             let found = writable.find_in(command, env, dir, &path)?;
             Some(format!(
                 "{kind} `{name}` is not started: `{}` lies where an agent can write; move it out of the workspace",
-                found.display()
+                printable_path(&found)
             ))
         };
         let hooks = config.hooks.processes.iter().filter(|hook| config.hooks.enabled && hook.enabled);

@@ -12,6 +12,7 @@ use picoclaw_policy::config::{
     merge_layers, reminders, warnings,
 };
 use picoclaw_sandbox::isolate::Fence;
+use picoclaw_sandbox::printable_path;
 use std::path::{Path, PathBuf};
 
 /// What to load.
@@ -60,7 +61,7 @@ pub(crate) enum SettingsError {
     #[error(transparent)]
     File(#[from] FileError),
     /// The file given by `--config` does not exist.
-    #[error("there is no configuration file `{}`", .0.display())]
+    #[error("there is no configuration file `{}`", printable_path(.0))]
     Missing(PathBuf),
     /// The configuration is not valid.
     #[error(transparent)]

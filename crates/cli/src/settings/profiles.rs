@@ -3,6 +3,7 @@
 use super::file::read_text;
 use anyhow::{Context, Result, bail};
 use picoclaw_policy::{BUILT_IN_PROFILES, Profile, is_profile_name};
+use picoclaw_sandbox::printable_path;
 use std::path::{Path, PathBuf};
 
 /// Where profiles are found.
@@ -45,7 +46,7 @@ impl Profiles {
         let own = if is_profile_name(name) { read_text(&file)? } else { None };
         if let Some(own) = own {
             let profile = Profile::parse(name, &own.text);
-            let profile = profile.map_err(|why| anyhow::anyhow!("{}:{why}", file.display()))?;
+            let profile = profile.map_err(|why| anyhow::anyhow!("{}:{why}", printable_path(&file)))?;
             return Ok(FoundProfile { profile, text: own.text, file: Some(file) });
         }
         let Some((_, text)) = BUILT_IN_PROFILES.iter().find(|(known, _)| *known == name) else {

@@ -12,6 +12,7 @@ use picoclaw_policy::config::{
 use picoclaw_policy::{AgentId, CleanPath};
 use picoclaw_sandbox::isolate::MountTable;
 use picoclaw_sandbox::os_file::{AtFlags, CWD, identity as identity_of, statat};
+use picoclaw_sandbox::printable_path;
 use std::path::{Path, PathBuf};
 
 /// The faults of the workspaces.
@@ -63,7 +64,7 @@ pub(crate) fn exposure_warnings(exposures: &[Expose], env: &ProcessEnv) -> Vec<S
         let system = paths.iter().find_map(|path| system_directory(path)).map(|path| ("system", path));
         let home = || homes.iter().find(|home| paths.iter().any(|path| home.starts_with(path)));
         let (kind, directory) = system.or_else(|| Some(("home", home()?.as_path())))?;
-        let (source, directory) = (exposure.source.display(), directory.display());
+        let (source, directory) = (printable_path(&exposure.source), printable_path(directory));
         Some(format!(
             "`{source}` is exposed read-write: commands may change the {kind} directory `{directory}`"
         ))

@@ -8,6 +8,7 @@ use crate::confine::Confined;
 use crate::isolate::{Decoys, DoctorCheck, run_doctor_checks};
 use crate::launch::environment::Variables;
 use crate::launch::{Deadline, Finished, LaunchError, LaunchSpec, WorkDir, run_to_end};
+use crate::printable::printable_path;
 use crate::protect::Protection;
 use picoclaw_policy::AgentId;
 use std::path::Path;
@@ -51,7 +52,7 @@ impl ExecEnv {
             (DoctorMode::Control, _) | (_, None) => Confined::none(host.clone(), Protection::none()),
         };
         let handle = WorkDir::open(work_dir).map_err(|errno| LaunchError::Step {
-            step: format!("open `{}`", work_dir.display()),
+            step: format!("open `{}`", printable_path(work_dir)),
             source: errno.into(),
         })?;
         let argv = vec!["sh".into(), "-c".into(), line.into()];

@@ -10,6 +10,7 @@ use crate::instance::Instance;
 use crate::isolate::{Backend, Enforced, Grade, IsolateError, PlanError, StartError, select_backend};
 use crate::launch::environment::{self, Variables};
 use crate::launch::{self, Principal, Shell, is_program};
+use crate::printable::printable_path;
 use crate::project_envs::ProjectEnvs;
 use crate::state_dir::StateError;
 use picoclaw_policy::AgentId;
@@ -40,7 +41,7 @@ pub enum ExecEnvError {
     #[error(transparent)]
     State(#[from] StateError),
     /// The directories of the redirected environment cannot be created.
-    #[error("could not make the user environment `{}`", path.display())]
+    #[error("could not make the user environment `{}`", printable_path(path))]
     UserEnvironment {
         /// Where.
         path: PathBuf,

@@ -5,6 +5,7 @@
 use crate::isolate::error::IsolateError;
 use crate::isolate::mount_rules::{MountReason, MountRule};
 use crate::isolate::plan::Plan;
+use crate::printable::printable_path;
 use std::path::{Path, PathBuf};
 
 /// What enforces a plan.
@@ -53,10 +54,10 @@ impl Backend {
                     MountRule::Bind { source, target, reason: MountReason::Configured, .. }
                         if source != target =>
                     {
-                        Some(format!("showing `{}` at `{}`", source.display(), target.display()))
+                        Some(format!("showing `{}` at `{}`", printable_path(source), printable_path(target)))
                     }
                     MountRule::Hide { target, .. } if is_shown(plan, target) => {
-                        Some(format!("hiding `{}` within something exposed", target.display()))
+                        Some(format!("hiding `{}` within something exposed", printable_path(target)))
                     }
                     _ => None,
                 });

@@ -2,6 +2,7 @@
 //!
 //! Invariant: every error is returned before the child's program runs.
 
+use crate::printable::printable_path;
 use picoclaw_sys::SYSTEM;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,8 +15,7 @@ pub enum PlanError {
     NoSource,
     /// A relative path, or one with dots.
     #[error(
-        "`isolation.expose_paths`: source and target must be absolute paths without `.` and `..`: `{source_path}` -> `{target}`"
-    )]
+        "`isolation.expose_paths`: source and target must be absolute paths without `.` and `..`: `{source_path}` -> `{target}`", source_path = printable_path(source_path), target = printable_path(target))]
     NotAbsolute {
         /// The source as written.
         source_path: PathBuf,
@@ -23,13 +23,16 @@ pub enum PlanError {
         target: PathBuf,
     },
     /// A target that the cage itself mounts.
-    #[error("`isolation.expose_paths`: the target `{target}` belongs to the cage itself")]
+    #[error("`isolation.expose_paths`: the target `{}` belongs to the cage itself", printable_path(target))]
     Reserved {
         /// The target.
         target: PathBuf,
     },
     /// A kernel file system or a device.
-    #[error("`isolation.expose_paths`: the source `{path}` belongs to the kernel and cannot be exposed")]
+    #[error(
+        "`isolation.expose_paths`: the source `{}` belongs to the kernel and cannot be exposed",
+        printable_path(path)
+    )]
     KernelSource {
         /// The source.
         path: PathBuf,
@@ -38,13 +41,13 @@ pub enum PlanError {
     #[error("`isolation.expose_paths`: exposing `/` would leave no cage")]
     WholeHost,
     /// A source that does not exist.
-    #[error("`{path}` is to be shown in the cage and does not exist")]
+    #[error("`{}` is to be shown in the cage and does not exist", printable_path(path))]
     Missing {
         /// The source.
         path: PathBuf,
     },
     /// A source that is Protected.
-    #[error("`{path}` is protected and cannot be shown in the cage")]
+    #[error("`{}` is protected and cannot be shown in the cage", printable_path(path))]
     Protected {
         /// The source.
         path: PathBuf,
@@ -59,8 +62,7 @@ pub enum PlanError {
     },
     /// A target beneath a bind mount that has no mount point on the host.
     #[error(
-        "`isolation.expose_paths`: the target `{target}` lies in something that is shown, and `{place}` is not there to be mounted on; make it first"
-    )]
+        "`isolation.expose_paths`: the target `{target}` lies in something that is shown, and `{place}` is not there to be mounted on; make it first", target = printable_path(target), place = printable_path(place))]
     NoMountPoint {
         /// The target.
         target: PathBuf,
@@ -85,7 +87,7 @@ pub enum PlanError {
     #[error("instance root resolved to current directory")]
     NoInstance,
     /// A working directory that is not visible in the cage.
-    #[error("the working directory `{path}` is not in the cage's view")]
+    #[error("the working directory `{}` is not in the cage's view", printable_path(path))]
     WorkDirOutside {
         /// The directory.
         path: PathBuf,
@@ -99,7 +101,7 @@ pub enum IsolateError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A source that was removed or cannot be opened.
-    #[error("could not look at `{path}`, which is to be shown in the cage")]
+    #[error("could not look at `{}`, which is to be shown in the cage", printable_path(path))]
     Source {
         /// The source.
         path: PathBuf,
@@ -107,7 +109,10 @@ pub enum IsolateError {
         source: io::Error,
     },
     /// A directory in which a socket of the host may lie.
-    #[error("could not search `{path}` for UNIX sockets of the host, which a command must not reach")]
+    #[error(
+        "could not search `{}` for UNIX sockets of the host, which a command must not reach",
+        printable_path(path)
+    )]
     Unsearched {
         /// The directory.
         path: PathBuf,
@@ -116,16 +121,17 @@ pub enum IsolateError {
     },
     /// A workspace that its owner may not search for protected files.
     #[error(
-        "`{path}` cannot be searched for protected files; `chmod u+rx {0}` opens it again, and \
+        "`{1}` cannot be searched for protected files; `chmod u+rx {0}` opens it again, and \
          `picoclaw run --unprotect {0}` protects nothing in it",
-        quoted(path)
+        quoted(path),
+        printable_path(path)
     )]
     Closed {
         /// The workspace.
         path: PathBuf,
     },
     /// A workspace whose protected files could not be looked up for another reason.
-    #[error("could not search `{path}` for protected files")]
+    #[error("could not search `{}` for protected files", printable_path(path))]
     NotSearched {
         /// The workspace.
         path: PathBuf,
@@ -133,7 +139,7 @@ pub enum IsolateError {
         source: io::Error,
     },
     /// A path with a NUL byte.
-    #[error("`{path}` contains a NUL byte")]
+    #[error("`{}` contains a NUL byte", printable_path(path))]
     Nul {
         /// The path.
         path: PathBuf,
@@ -262,5 +268,5 @@ impl StartError {
 
 /// A path as one shell word.
 pub(super) fn quoted(path: &Path) -> String {
-    format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"))
+    format!("'{}'", printable_path(path).replace('\'', "'\\''"))
 }

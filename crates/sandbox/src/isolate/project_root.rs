@@ -7,6 +7,7 @@
 
 use super::git_config::read_git_config;
 use super::git_settings::{GitSetting, git_settings};
+use crate::printable::printable_path;
 use std::path::{Path, PathBuf};
 
 /// The root of a project.
@@ -29,7 +30,7 @@ pub enum RootKind {
 
 /// A root that is found and cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not taken as the project root: {why}", path.display())]
+#[error("`{}` is not taken as the project root: {why}", printable_path(path))]
 pub struct RootRefused {
     /// Its path.
     pub path: PathBuf,

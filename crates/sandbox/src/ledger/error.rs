@@ -1,6 +1,7 @@
 //! Errors of the ledger. Every message contains "ledger": a call that is refused because of one
 //! must say so.
 
+use crate::printable::printable_path;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum LedgerError {
     /// An error of the operating system.
-    #[error("could not {verb} the ledger: `{path}`: {source}")]
+    #[error("could not {verb} the ledger: `{}`: {source}", printable_path(path))]
     Io {
         /// What was tried.
         verb: &'static str,
@@ -19,13 +20,13 @@ pub enum LedgerError {
         source: io::Error,
     },
     /// A link, a FIFO or a directory is where a file of the ledger belongs.
-    #[error("the ledger entry `{path}` is not a regular file")]
+    #[error("the ledger entry `{}` is not a regular file", printable_path(path))]
     NotAFile {
         /// Where.
         path: PathBuf,
     },
     /// Another process holds the lock for too long.
-    #[error("the ledger `{path}` has been locked by another process for {seconds} s")]
+    #[error("the ledger `{}` has been locked by another process for {seconds} s", printable_path(path))]
     Busy {
         /// The ledger's directory.
         path: PathBuf,
@@ -33,7 +34,7 @@ pub enum LedgerError {
         seconds: u64,
     },
     /// The existing chain cannot be continued.
-    #[error("the ledger `{path}` cannot be continued: {what}")]
+    #[error("the ledger `{}` cannot be continued: {what}", printable_path(path))]
     Broken {
         /// The file.
         path: PathBuf,
@@ -41,7 +42,7 @@ pub enum LedgerError {
         what: String,
     },
     /// The ledger is not the one whose head was kept outside it.
-    #[error("the ledger `{path}` was tampered with: {what}")]
+    #[error("the ledger `{}` was tampered with: {what}", printable_path(path))]
     Tampered {
         /// The ledger's directory.
         path: PathBuf,
@@ -49,13 +50,13 @@ pub enum LedgerError {
         what: String,
     },
     /// The files were removed or replaced while the ledger was open.
-    #[error("the ledger `{path}` was removed or replaced while it was in use")]
+    #[error("the ledger `{}` was removed or replaced while it was in use", printable_path(path))]
     Replaced {
         /// The ledger's directory.
         path: PathBuf,
     },
     /// A sync failed.
-    #[error("the ledger `{path}` could not be synced: {what}")]
+    #[error("the ledger `{}` could not be synced: {what}", printable_path(path))]
     Unsynced {
         /// The ledger's directory.
         path: PathBuf,

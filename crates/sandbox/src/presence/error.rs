@@ -2,6 +2,7 @@
 
 use super::pid_file::PidFile;
 use crate::os_file::Errno;
+use crate::printable::printable_path;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,10 +13,10 @@ pub enum PresenceError {
     #[error("gateway is already running ({})", describe(.0.as_deref()))]
     AlreadyRunning(Option<Box<PidFile>>),
     /// A link, a FIFO or a directory is where the lock belongs.
-    #[error("`{}` is not a regular file", .0.display())]
+    #[error("`{}` is not a regular file", printable_path(.0))]
     NotAFile(PathBuf),
     /// Any other error of the kernel.
-    #[error("could not {verb} `{}`: {source}", path.display())]
+    #[error("could not {verb} `{}`: {source}", printable_path(path))]
     Io {
         /// What was tried.
         verb: &'static str,

@@ -1,6 +1,7 @@
 //! Errors of the state directory.
 
 use crate::os_file::Errno;
+use crate::printable::printable_path;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,7 +16,7 @@ pub enum StateError {
         name: String,
     },
     /// Another process has locked it.
-    #[error("`{}` is in use by another process; waited {waited:?}", path.display())]
+    #[error("`{}` is in use by another process; waited {waited:?}", printable_path(path))]
     Busy {
         /// The file.
         path: PathBuf,
@@ -23,13 +24,13 @@ pub enum StateError {
         waited: Duration,
     },
     /// A link, a FIFO or a directory is where a file belongs.
-    #[error("`{}` is not a regular file", path.display())]
+    #[error("`{}` is not a regular file", printable_path(path))]
     NotAFile {
         /// The file.
         path: PathBuf,
     },
     /// Larger than a reader takes.
-    #[error("`{}` is larger than {limit} bytes", path.display())]
+    #[error("`{}` is larger than {limit} bytes", printable_path(path))]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -37,13 +38,13 @@ pub enum StateError {
         limit: u64,
     },
     /// No space, or no quota, is left; what was there before is untouched.
-    #[error("no space is left for `{}`", path.display())]
+    #[error("no space is left for `{}`", printable_path(path))]
     Full {
         /// The file.
         path: PathBuf,
     },
     /// Any other error of the kernel.
-    #[error("could not {verb} `{}`: {source}", path.display())]
+    #[error("could not {verb} `{}`: {source}", printable_path(path))]
     Io {
         /// What was tried.
         verb: &'static str,

@@ -7,6 +7,7 @@ use crate::exit::{self, Exit};
 use crate::print;
 use crate::settings::{ProcessEnv, Settings};
 use anyhow::{Context, Result, ensure};
+use picoclaw_sandbox::printable_path;
 use std::path::Path;
 
 /// Prints the configuration for one host.
@@ -38,15 +39,16 @@ fn serve_command(
 ) -> Result<ServeCommand> {
     let text = |path: &Path| {
         let text = path.to_str().map(str::to_owned);
-        text.with_context(|| format!("`{}` cannot be written into a configuration", path.display()))
+        text.with_context(|| format!("`{}` cannot be written into a configuration", printable_path(path)))
     };
     // An absolute path, since desktop programs often have another PATH than a shell.
     let command = text(&std::env::current_exe().context("this program has no path")?)?;
     let mut words = vec!["mcp".to_owned(), "serve".to_owned()];
     if let Some(workspace) = &arguments.workspace {
         let full = std::path::absolute(workspace).context("`--workspace` wants a path")?;
-        let real = full.canonicalize().with_context(|| format!("`{}` is not there", full.display()))?;
-        ensure!(real.is_dir(), "`{}` is not a directory", full.display());
+        let real =
+            full.canonicalize().with_context(|| format!("`{}` is not there", printable_path(&full)))?;
+        ensure!(real.is_dir(), "`{}` is not a directory", printable_path(&full));
         words.extend(["--workspace".to_owned(), text(&real)?]);
     }
     let mut variables = Vec::new();

@@ -3,6 +3,7 @@
 use super::arguments::{AddArguments, Transport};
 use crate::platform;
 use anyhow::{Context, Result, bail, ensure};
+use picoclaw_sandbox::printable_path;
 use serde_json::{Map, Value, json};
 use std::path::{Component, Path, PathBuf};
 
@@ -96,8 +97,8 @@ fn add_variables(arguments: &AddArguments, entry: &mut Map<String, Value>) -> Re
     }
     if let Some(file) = &arguments.env_file {
         let full = std::path::absolute(file).context("`--env-file` wants a path")?;
-        ensure!(full.is_file(), "there is no file `{}`", full.display());
-        let text = full.to_str().with_context(|| format!("`{}` is not UTF-8 text", full.display()))?;
+        ensure!(full.is_file(), "there is no file `{}`", printable_path(&full));
+        let text = full.to_str().with_context(|| format!("`{}` is not UTF-8 text", printable_path(&full)))?;
         entry.insert("env_file".to_owned(), json!(text));
     }
     Ok(())
@@ -145,7 +146,7 @@ fn resolve_program(word: &str, paths: &SearchPaths<'_>, notes: &mut Vec<String>)
         (Some(Ok(directory)), Some(name)) if has_parent_dir => directory.join(name),
         _ => full,
     };
-    full.to_str().map(str::to_owned).with_context(|| format!("`{}` is not UTF-8 text", full.display()))
+    full.to_str().map(str::to_owned).with_context(|| format!("`{}` is not UTF-8 text", printable_path(&full)))
 }
 
 /// What the server's cage has besides: `--ro`, `--rw` and `--net`.
@@ -154,8 +155,9 @@ fn isolation(arguments: &AddArguments) -> Result<Option<Value>> {
     let mut exposures = Vec::new();
     for (paths, mode) in [(&arguments.ro, "ro"), (&arguments.rw, "rw")] {
         for path in paths {
-            let Ok(full) = path.canonicalize() else { bail!("there is no file `{}`", path.display()) };
-            let full = full.to_str().with_context(|| format!("`{}` is not UTF-8 text", full.display()))?;
+            let Ok(full) = path.canonicalize() else { bail!("there is no file `{}`", printable_path(path)) };
+            let full =
+                full.to_str().with_context(|| format!("`{}` is not UTF-8 text", printable_path(&full)))?;
             exposures.push(json!({"source": full, "mode": mode}));
         }
     }
@@ -167,12 +169,12 @@ fn isolation(arguments: &AddArguments) -> Result<Option<Value>> {
 }
 
 fn check_executable(path: &Path) -> Result<()> {
-    let Ok(meta) = path.metadata() else { bail!("there is no file `{}`", path.display()) };
-    ensure!(meta.is_file(), "`{}` is not a file", path.display());
+    let Ok(meta) = path.metadata() else { bail!("there is no file `{}`", printable_path(path)) };
+    ensure!(meta.is_file(), "`{}` is not a file", printable_path(path));
     ensure!(
         platform::mode(&meta).is_none_or(|mode| mode & 0o111 != 0),
         "`{}` is not executable\nhint: `chmod +x` it, or name its interpreter",
-        path.display()
+        printable_path(path)
     );
     Ok(())
 }
@@ -186,7 +188,7 @@ fn relative_path_note(word: &str) -> Option<String> {
     let full = std::path::absolute(path).ok()?;
     Some(format!(
         "`{word}` is not in full, and the server works in a home of its own; `{}` would be found",
-        full.display()
+        printable_path(&full)
     ))
 }
 

@@ -13,6 +13,7 @@ use picoclaw_agent::http_guard::Strength;
 use picoclaw_agent::mcp::server::http::{self, Token};
 use picoclaw_agent::mcp::server::{ServerState, Streams, serve};
 use picoclaw_policy::{AgentId, Origin, Subject};
+use picoclaw_sandbox::printable_path;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
@@ -126,9 +127,8 @@ fn read_token(file: Option<&Path>, process_env: &ProcessEnv) -> Result<(Token, S
         "\nhint: make one with `openssl rand -hex 32`; give it in `{TOKEN_VARIABLE}` or with --token-file"
     );
     let text = match file {
-        Some(file) => {
-            first_line(file).with_context(|| format!("could not read the token file `{}`", file.display()))?
-        }
+        Some(file) => first_line(file)
+            .with_context(|| format!("could not read the token file `{}`", printable_path(file)))?,
         None => match process_env.variable(TOKEN_VARIABLE) {
             Some(text) => text.to_string_lossy().into_owned(),
             None => bail!("--http needs a token{hint}"),
@@ -147,9 +147,9 @@ fn set_workspace(
 ) -> Result<()> {
     let real = std::path::absolute(named)
         .and_then(|path| path.canonicalize())
-        .with_context(|| format!("could not use `{}` as the workspace", named.display()))?;
+        .with_context(|| format!("could not use `{}` as the workspace", printable_path(named)))?;
     if !real.is_dir() {
-        bail!("`{}` is not a directory", named.display());
+        bail!("`{}` is not a directory", printable_path(named));
     }
     for own in loaded.config.agents.iter_mut().filter(|own| own.id == *agent) {
         own.workspace = Some(real.clone());
