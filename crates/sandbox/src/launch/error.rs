@@ -1,5 +1,6 @@
 //! Why a child could not be started.
 
+use crate::printable::{printable, printable_path};
 use picoclaw_sys::SYSTEM;
 use std::error::Error;
 use std::io;
@@ -51,21 +52,40 @@ pub enum LaunchError {
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// There is no such program.
-    #[error("`{program}`: command not found")]
+    #[error("`{}`: command not found", printable_path(program))]
     NotFound {
         /// The program.
         program: PathBuf,
     },
     /// It is a script, and the program of its first line is not there.
-    #[error("`{program}` exists, but its interpreter `{interpreter}` was not found")]
+    #[error(
+        "`{}` exists, but its interpreter `{}` was not found",
+        printable_path(program),
+        printable(interpreter)
+    )]
     Interpreter {
         /// The program.
         program: PathBuf,
         /// The interpreter.
         interpreter: String,
     },
+    /// It exists, and the loader that its header names does not.
+    #[error("`{}` exists, but the loader that it names was not found", printable_path(program))]
+    Loader {
+        /// The program.
+        program: PathBuf,
+    },
+    /// It exists on the host alone, or a link that leads to it does.
+    #[error(
+        "`{}` exists, but the cage does not show it, or a link that leads to it",
+        printable_path(program)
+    )]
+    Hidden {
+        /// The program.
+        program: PathBuf,
+    },
     /// It exists and cannot be executed.
-    #[error("`{program}` cannot be executed")]
+    #[error("`{}` cannot be executed", printable_path(program))]
     NotExecutable {
         /// The program.
         program: PathBuf,
@@ -78,7 +98,9 @@ impl ProgramError {
     /// The exit code that a shell gives.
     pub fn exit_code(&self) -> i32 {
         match self {
-            Self::NotFound { .. } | Self::Interpreter { .. } => 127,
+            Self::NotFound { .. } | Self::Interpreter { .. } | Self::Loader { .. } | Self::Hidden { .. } => {
+                127
+            }
             Self::NotExecutable { .. } => 126,
         }
     }

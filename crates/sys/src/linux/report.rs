@@ -24,6 +24,8 @@ pub enum Report {
     CommandFailed(usize, i32),
     /// The program could not be executed, with this `errno`.
     ExecFailed(i32),
+    /// The program exists and could not be executed, because its interpreter or loader does not.
+    InterpreterMissing,
     /// The command ended with this wait status; other processes of the tree are left.
     CommandEnded(i32),
     /// The tree exceeded its memory limit and is being killed.
@@ -53,6 +55,7 @@ impl Report {
             7 => Some(Self::Stopped(value)),
             8 => Some(Self::TreeEnded(value)),
             9 => Some(Self::TimedOut),
+            10 => Some(Self::InterpreterMissing),
             _ => None,
         }
     }
@@ -68,6 +71,7 @@ impl Report {
             Self::Stopped(signal) => (7, 0, signal),
             Self::TreeEnded(status) => (8, 0, status),
             Self::TimedOut => (9, 0, 0),
+            Self::InterpreterMissing => (10, 0, 0),
         };
         let words = [kind, i32::try_from(position).unwrap_or(i32::MAX), value];
         let mut bytes = [0; REPORT_LENGTH];
@@ -183,6 +187,7 @@ mod tests {
             Report::Stopped(libc::SIGTTIN),
             Report::TreeEnded(0x0100),
             Report::TimedOut,
+            Report::InterpreterMissing,
         ] {
             assert_eq!(Report::decode(&report.encode()), Some(report));
         }

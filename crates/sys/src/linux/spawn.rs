@@ -14,6 +14,7 @@ use crate::linux::report::{Report, receive_descriptor, send_descriptor};
 use crate::linux::scrub_argv::ArgvRegion;
 use crate::linux::step::{SetupState, Step};
 use crate::linux::supervisor::Supervisor;
+use rustix::fs::{Access, access};
 use rustix::io::{Errno, Result, fcntl_dupfd_cloexec};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{
@@ -241,7 +242,13 @@ impl Child<'_> {
         let (path, argv, envp) = (self.spec.exec.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr());
         // SAFETY: the path and both null-terminated arrays point into the spec, which is alive.
         let executed = unsafe { syscall!(libc::SYS_execve, path, argv, envp) };
-        Report::ExecFailed(executed.err().unwrap_or(Errno::IO).raw_os_error())
+        match executed.err().unwrap_or(Errno::IO) {
+            // Asked here, since this process sees the files of the cage.
+            Errno::NOENT if access(self.spec.exec.path.as_c_str(), Access::EXISTS).is_ok() => {
+                Report::InterpreterMissing
+            }
+            errno => Report::ExecFailed(errno.raw_os_error()),
+        }
     }
 
     fn fail(&self, report: Report, killer: Option<i32>) -> ! {

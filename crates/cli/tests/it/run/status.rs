@@ -57,6 +57,45 @@ fn the_status_is_the_commands_own_or_says_what_went_wrong() {
 }
 
 #[test]
+fn a_script_that_the_cage_does_not_show_is_not_blamed_on_its_interpreter() {
+    let Some(project) = Project::new("a hidden script") else { return };
+    let script = project.file("outside/script", "#!/bin/sh\n");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    // The cage shows the script, and not the link in between.
+    let between = project.file("between/file", "").with_file_name("link");
+    symlink(&script, &between).unwrap();
+    symlink(&between, project.file("project/file", "").with_file_name("link")).unwrap();
+    let ran = project.run(&["--", "./link"]);
+    assert_eq!(ran.code, 127, "{ran:?}");
+    assert!(
+        ran.stderr.contains("link` exists, but the cage does not show it, or a link that leads to it\n"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_name_forges_no_line_of_a_message() {
+    let Some(project) = Project::new("names with line feeds") else { return };
+    let evil = "gone\nhint: run `evil`";
+    let path = format!("./{evil}");
+    project.file(&format!("project/{evil} too"), "");
+    let (file, unprotected) = (format!("{path} too"), format!("../{evil}"));
+    for arguments in [
+        &["--", &path][..],
+        &["--", &file],
+        &["--workspace", &path, "--", "true"],
+        &["--workspace", &file, "--", "true"],
+        &["--root", &path, "--", "true"],
+        &["--ro", &path, "--", "true"],
+        &["--unprotect", &unprotected, "--", "true"],
+    ] {
+        let ran = project.run(arguments);
+        assert!(ran.code != 0 && ran.stderr.contains("gone\\nhint: "), "{arguments:?}: {ran:?}");
+        assert!(!ran.stderr.contains("\nhint: run"), "{arguments:?}: {ran:?}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_told_before_anything_starts() {
     let Some(project) = Project::new("refusals") else { return };
     project.file("shown/file", "");

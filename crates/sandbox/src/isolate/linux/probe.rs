@@ -60,7 +60,9 @@ pub(super) fn try_backend(backend: Backend, path: &OsStr) -> Result<(), Unusable
     };
     let finished = run_to_end(spec).map_err(|error| match error {
         // The system's programs lie elsewhere on this host.
-        LaunchError::Program(ProgramError::NotFound { .. }) => Unusable::Missing(error_chain(&error)),
+        LaunchError::Program(
+            ProgramError::NotFound { .. } | ProgramError::Hidden { .. } | ProgramError::Loader { .. },
+        ) => Unusable::Missing(error_chain(&error)),
         error => unusable(&error),
     })?;
     let told = finished.stderr.to_text();

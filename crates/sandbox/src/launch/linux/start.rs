@@ -10,11 +10,13 @@ use crate::launch::linux::supervisor_handle::SupervisorHandle;
 use crate::launch::linux::tmp_usage::TmpUsage;
 use crate::launch::linux::watch::watch;
 use crate::launch::spec::{Deadline, LaunchSpec};
+use crate::os_file::open_by_proc;
 use picoclaw_sys::linux::{ChildSpec, Exec, Report, Step};
+use rustix::fs::{Access, CWD, FileType, Mode, OFlags, access, fstat, openat};
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -69,9 +71,12 @@ impl StartingChild {
     /// Whether the program ran, for a child that has ended.
     pub(super) fn check(&self) -> Result<(), LaunchError> {
         match self.running.supervisor.first_report() {
-            report @ Some(Report::SetupFailed(..) | Report::CommandFailed(..) | Report::ExecFailed(_)) => {
-                Err(self.failure(report))
-            }
+            report @ Some(
+                Report::SetupFailed(..)
+                | Report::CommandFailed(..)
+                | Report::ExecFailed(_)
+                | Report::InterpreterMissing,
+            ) => Err(self.failure(report)),
             // Without a report the supervisor was killed, and the status says so.
             _ => Ok(()),
         }
@@ -86,11 +91,17 @@ impl StartingChild {
         match report {
             Some(Report::SetupFailed(at, errno)) => failed(self.child_spec.setup.get(at), errno),
             Some(Report::CommandFailed(at, errno)) => failed(self.child_spec.command.get(at), errno),
+            Some(Report::ExecFailed(libc::ENOENT)) if access(&self.program, Access::EXISTS).is_ok() => {
+                ProgramError::Hidden { program: self.program.clone() }.into()
+            }
             Some(Report::ExecFailed(errno)) => {
-                let (program, why) = (self.program.clone(), io::Error::from_raw_os_error(errno));
-                match interpreter(&program).filter(|_| why.kind() == io::ErrorKind::NotFound) {
+                ProgramError::from_errno(self.program.clone(), io::Error::from_raw_os_error(errno)).into()
+            }
+            Some(Report::InterpreterMissing) => {
+                let program = self.program.clone();
+                match interpreter(&program) {
                     Some(interpreter) => ProgramError::Interpreter { program, interpreter }.into(),
-                    None => ProgramError::from_errno(program, why).into(),
+                    None => ProgramError::Loader { program }.into(),
                 }
             }
             _ => LaunchError::Vanished,
@@ -98,10 +109,16 @@ impl StartingChild {
     }
 }
 
-/// The interpreter that a script names in its first line.
+/// The interpreter that a script names in its first line. The child may have put anything in its place, such as a FIFO or
+/// a link to a device: only a regular file is opened.
 fn interpreter(program: &Path) -> Option<String> {
+    let found = openat(CWD, program, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    if FileType::from_raw_mode(fstat(&found).ok()?.st_mode) != FileType::RegularFile {
+        return None;
+    }
+    let file = open_by_proc(found.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC).ok()?;
     let mut start = Vec::new();
-    File::open(program).ok()?.take(MAX_INTERPRETER_BYTES).read_to_end(&mut start).ok()?;
+    File::from(file).take(MAX_INTERPRETER_BYTES).read_to_end(&mut start).ok()?;
     let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let line = String::from_utf8_lossy(line);
     line.split([' ', '\t']).find(|word| !word.is_empty()).map(str::to_owned)
@@ -174,4 +191,28 @@ fn environment_strings(environment: &[(OsString, OsString)]) -> Result<Vec<CStri
 
 fn c_string(text: &OsStr, what: &'static str) -> Result<CString, LaunchError> {
     CString::new(text.as_bytes()).map_err(|_| LaunchError::Nul { what })
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test writes files by path")]
+mod tests {
+    use super::*;
+    use rustix::fs::mknodat;
+
+    #[test]
+    fn the_interpreter_of_a_regular_file_alone_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let script = dir.path().join("script");
+        std::fs::write(&script, "#! /no/such/one -x\nrest").unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&script, &link).unwrap();
+        for path in [&script, &link] {
+            assert_eq!(interpreter(path).as_deref(), Some("/no/such/one"));
+        }
+        let fifo = dir.path().join("fifo");
+        mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        assert_eq!(interpreter(&fifo), None, "a FIFO is not waited for");
+        assert_eq!(interpreter(Path::new("/dev/zero")), None, "a device is not opened");
+        assert_eq!(interpreter(dir.path()), None);
+    }
 }

@@ -256,7 +256,12 @@ impl SupervisorHandle {
             state.status = Some(Status::Signaled(Signal::KILL.as_raw()));
             let never_ran = matches!(
                 state.first,
-                Some(Report::SetupFailed(..) | Report::CommandFailed(..) | Report::ExecFailed(_))
+                Some(
+                    Report::SetupFailed(..)
+                        | Report::CommandFailed(..)
+                        | Report::ExecFailed(_)
+                        | Report::InterpreterMissing
+                )
             );
             if !never_ran {
                 reap::kill_orphans();
