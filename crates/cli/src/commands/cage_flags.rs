@@ -5,6 +5,7 @@ use crate::units;
 use anyhow::{Context, Result, bail, ensure};
 use picoclaw_policy::CleanPath;
 use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network};
+use picoclaw_sandbox::printable_path;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
@@ -38,7 +39,7 @@ impl CageOptions {
         }
         for path in &arguments.unprotect {
             let has_dots = path.components().any(|part| part == Component::ParentDir);
-            ensure!(!has_dots, "`--unprotect {}`: a path without `..`", path.display());
+            ensure!(!has_dots, "`--unprotect {}`: a path without `..`", printable_path(path));
         }
         let memory_mb = arguments.memory.as_deref().map(units::parse_mebibytes).transpose()?;
         let tmp_mb = arguments.tmp.as_deref().map(units::parse_mebibytes).transpose()?;
@@ -95,10 +96,21 @@ impl CageOptions {
         isolation
     }
 
-    /// The program that traces other processes, if the command runs one and may not use it.
+    /// The program that traces other processes, if a command that has failed runs one and may not use it.
     pub(crate) fn refused_debugger(&self, command: &[OsString]) -> Option<&'static str> {
-        const DEBUGGERS: [&str; 7] = ["strace", "ltrace", "gdb", "lldb", "perf", "rr", "gdbserver"];
+        const DEBUGGERS: [&str; 9] =
+            ["strace", "ltrace", "gdb", "lldb", "perf", "rr", "gdbserver", "rust-gdb", "rust-lldb"];
         named_program(command, &DEBUGGERS).filter(|_| !self.debug)
+    }
+
+    /// The same for a command that has succeeded: a debugger with a prompt does, whatever it could not trace.
+    pub(crate) fn refused_prompt(&self, command: &[OsString]) -> Option<&'static str> {
+        const DEBUGGERS: [&str; 4] = ["gdb", "lldb", "rust-gdb", "rust-lldb"];
+        let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+        let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+        let is_asked_about = words.iter().any(|word| ["--version", "--help"].contains(word));
+        let name = file_name(without_wrappers(&words).first()?);
+        DEBUGGERS.into_iter().find(|known| *known == name && !self.debug && !is_asked_about)
     }
 }
 
@@ -121,18 +133,53 @@ pub(crate) fn sandboxed_browser(command: &[OsString]) -> Option<&'static str> {
 /// words tell.
 fn named_program(command: &[OsString], programs: &[&'static str]) -> Option<&'static str> {
     const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
-    let file_name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
     let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    let words = without_wrappers(&words);
     let first = file_name(words.first()?);
     let is_line = |word: &str| word.starts_with('-') && word.ends_with('c');
     let line = words.iter().skip_while(|word| !is_line(word)).nth(1);
-    let line = line.filter(|_| SHELLS.contains(&first.as_str())).map_or("", |line| line.as_ref());
-    let first_word = |part: &str| {
-        part.split_whitespace().find(|word| *word != "exec" && !word.contains('=')).map(file_name)
-    };
-    let run = line.split([';', '|', '&', '(', ')', '\n']).filter_map(first_word);
-    let known = |name: String| programs.iter().find(|known| **known == name).copied();
-    std::iter::once(first.clone()).chain(run).find_map(known)
+    let line = line.filter(|_| SHELLS.contains(&first)).copied().unwrap_or_default();
+    let run = line.split([';', '|', '&', '(', ')', '\n']).filter_map(|part| {
+        let words: Vec<&str> = part.split_whitespace().collect();
+        without_wrappers(&words).first().copied().map(file_name)
+    });
+    let known = |name: &str| programs.iter().find(|known| **known == name).copied();
+    std::iter::once(first).chain(run).find_map(known)
+}
+
+/// A command without the programs that only run another, their options and numbers, and assignments.
+fn without_wrappers<'s, 't>(words: &'s [&'t str]) -> &'s [&'t str] {
+    const WRAPPERS: [&str; 15] = [
+        "env",
+        "exec",
+        "command",
+        "timeout",
+        "time",
+        "nice",
+        "ionice",
+        "nohup",
+        "setsid",
+        "stdbuf",
+        "taskset",
+        "chrt",
+        "xvfb-run",
+        "dbus-run-session",
+        "dbus-launch",
+    ];
+    let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+    let mut is_wrapped = false;
+    let at = words.iter().position(|word| {
+        let is_wrapper = WRAPPERS.contains(&file_name(word));
+        let is_skipped = word.contains('=') || is_wrapped && (word.starts_with('-') || is_number(word));
+        is_wrapped |= is_wrapper;
+        !is_wrapper && !is_skipped
+    });
+    at.map_or(&[], |at| &words[at..])
+}
+
+fn file_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or_default()
 }
 
 /// `SRC:DST:MODE`.

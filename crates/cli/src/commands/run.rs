@@ -115,7 +115,11 @@ fn caged(
     if missed_network {
         print::note("picoclaw run: this cage has no network: `--net host`");
     }
-    if let Some(program) = asked.refused_debugger(&arguments.command).filter(|_| has_failed) {
+    let debugger = match has_failed {
+        true => asked.refused_debugger(&arguments.command),
+        false => asked.refused_prompt(&arguments.command),
+    };
+    if let Some(program) = debugger {
         print::note(&format!("hint: `{program}` cannot trace processes in this cage; `--debug` lets it"));
     }
     if let Some(program) = sandboxed_browser(&arguments.command).filter(|_| has_failed) {

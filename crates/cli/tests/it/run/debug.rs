@@ -111,6 +111,25 @@ fn a_debugger_without_the_flag_is_followed_by_its_name() {
     ] {
         assert!(!hint(&["--", "sh", "-c", line]), "the control: {why}");
     }
+    let own = |name: &str, text: &str| {
+        let path = project.file(name, text);
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    own("project/gdb", "#!/bin/sh\n");
+    own("project/strace", "#!/bin/sh\nexit 1\n");
+    assert!(hint(&["--", "./gdb", "./a.out"]), "a debugger whose prompt was left");
+    assert!(!hint(&["--debug", "--", "./gdb", "./a.out"]));
+    assert!(!hint(&["--", "./gdb", "--version"]), "the control: nothing to trace");
+    for wrapped in [
+        &["env", "X=1", "./gdb"][..],
+        &["timeout", "-k", "5", "5s", "./strace", "true"],
+        &["nice", "-n", "5", "env", "X=1", "./strace", "true"],
+        &["sh", "-c", "X=1 timeout 5 ./strace true"],
+        &["env", "X=1", "sh", "-c", "exec ./strace true"],
+    ] {
+        assert!(hint(&[&["--"], wrapped].concat()), "{wrapped:?}");
+    }
+    assert!(!hint(&["--", "env", "X=1", "grep", "gdb", "/dev/null"]), "the control: an argument");
     assert!(!hint(&["--", "grep", "gdb", "/dev/null"]), "the control: an argument");
     assert!(!hint(&["--", "sh", "missing.sh", "gdb"]), "the control: an argument of a script");
 }
