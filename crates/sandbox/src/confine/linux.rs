@@ -226,6 +226,10 @@ fn cage_environment(
         // that is built with AddressSanitizer would fail at its end.
         environment::set(&mut environment, "LSAN_OPTIONS", "detect_leaks=0");
     }
+    if environment::get(&environment, "FAKEROOTDONTTRYCHOWN").is_none() {
+        // fakeroot tries each chown, and knows EPERM alone as a refusal: for a user that is not mapped it is EINVAL.
+        environment::set(&mut environment, "FAKEROOTDONTTRYCHOWN", "1");
+    }
     if rustix::process::geteuid().is_root() && environment::get(&environment, "TAR_OPTIONS").is_none() {
         // One user is mapped in the cage, so root's tar cannot give files away either.
         environment::set(&mut environment, "TAR_OPTIONS", "--no-same-owner");

@@ -46,6 +46,12 @@ fn everyday_commands_work() {
         ),
         (&["gcc"], "printf 'int main(){return 7;}' > t.c && gcc t.c -o t && ./t; echo $?", "7\n"),
         (&["tar"], "tar cf - page | tar tf -", "page\n"),
+        (&["fakeroot"], "fakeroot sh -c 'chown 5:6 page && stat -c %u:%g page'", "5:6\n"),
+        (
+            &["fakeroot", "tar"],
+            "tar cf t.tar --owner=7 page && TAR_OPTIONS= fakeroot sh -c 'tar xf t.tar && stat -c %u page'",
+            "7\n",
+        ),
         (&["bash"], "bash -c 'cat <(echo a) <(echo b)'", "a\nb\n"),
     ] {
         if tools.iter().all(|tool| is_here(tool)) {
