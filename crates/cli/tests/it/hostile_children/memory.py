@@ -36,6 +36,13 @@ def without_first_thread(take):
     libc.syscall({"x86_64": 60, "aarch64": 93}[os.uname().machine], 0)
 
 
+def private_under_another_name():
+    """A name that is not UTF-8, which `/proc/PID/status` shows."""
+    import ctypes
+    ctypes.CDLL(None).prctl(15, b"\xff\xfe", 0, 0, 0)
+    private()
+
+
 def private_without_first_thread():
     without_first_thread(private)
 

@@ -23,7 +23,14 @@ fn take(faults: &mut Faults, level: Level, kinds: &[&str], may_be_refused: bool)
     }
 }
 
-const PROCESSES: &[&str] = &["private", "private_without_first_thread", "shared", "tree", "memfd_mapped"];
+const PROCESSES: &[&str] = &[
+    "private",
+    "private_under_another_name",
+    "private_without_first_thread",
+    "shared",
+    "tree",
+    "memfd_mapped",
+];
 
 #[test]
 fn what_processes_have_mapped_is_held() {

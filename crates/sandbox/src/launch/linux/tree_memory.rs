@@ -21,6 +21,15 @@ pub(super) struct TreeMemory {
     private_dirs: Vec<PathBuf>,
 }
 
+/// Which memory is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kinds {
+    /// What is quick to count.
+    Anonymous,
+    /// Also what lies behind descriptors, of which a tree can have millions.
+    All,
+}
+
 /// One process, by `/proc/<pid>/status`, in bytes.
 struct Resident {
     /// A thread of it that has not ended.
@@ -39,16 +48,24 @@ impl TreeMemory {
 
     /// Whether these processes have more than `limit` bytes. Exact numbers are slow to read, so they are read only where the
     /// sum for each process, which counts shared pages more than once, is above the limit.
-    pub(super) fn exceeds(&self, pids: &[i32], limit: u64) -> bool {
-        let processes: Vec<Resident> = pids.iter().filter_map(|pid| resident(*pid)).collect();
+    pub(super) fn exceeds(&self, pids: &[i32], limit: u64, kinds: Kinds) -> io::Result<bool> {
+        let found: Vec<Option<Resident>> =
+            pids.iter().map(|pid| resident(*pid)).collect::<io::Result<_>>()?;
+        let processes: Vec<Resident> = found.into_iter().flatten().collect();
+        let sum = |bytes: fn(&Resident) -> u64| processes.iter().map(bytes).sum::<u64>();
+        if sum(|process| process.anonymous) > limit && sum(proportional) > limit {
+            return Ok(true);
+        }
+        if kinds == Kinds::Anonymous {
+            return Ok(false);
+        }
         let open = self.open_shared_memory(&processes);
         let files = self.tmpfs_bytes(&processes);
-        let at_most: u64 = processes.iter().map(|process| process.anonymous + process.shared).sum();
+        let at_most = sum(|process| process.anonymous + process.shared);
         if at_most + open.values().sum::<u64>() + files <= limit {
-            return false;
+            return Ok(false);
         }
-        let anonymous: u64 = processes.iter().map(proportional).sum();
-        anonymous + self.shared_bytes(&processes, open) + files > limit
+        Ok(sum(proportional) + self.shared_bytes(&processes, open) + files > limit)
     }
 
     /// The memfds and other shared memory that these processes have open, by inode.
@@ -143,21 +160,34 @@ fn tmpfs_usage(dir: &Path) -> Option<(u64, u64)> {
     (system.f_type == TMPFS_MAGIC).then_some((fstat(&dir).ok()?.st_dev, used))
 }
 
-/// The memory of a process. Its first thread may have ended before the others; then it says nothing of them.
-fn resident(pid: i32) -> Option<Resident> {
-    resident_by_thread(pid).or_else(|| {
-        let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-        threads.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find_map(resident_by_thread)
-    })
+/// The memory of a process; `None` if it has ended. Its first thread may have ended before the others; then it says nothing
+/// of them.
+fn resident(pid: i32) -> io::Result<Option<Resident>> {
+    if let Some(found) = resident_by_thread(pid)? {
+        return Ok(Some(found));
+    }
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let mut threads = threads.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    threads.find_map(|thread| resident_by_thread(thread).transpose()).transpose()
 }
 
-fn resident_by_thread(pid: i32) -> Option<Resident> {
-    let status = read_file(pid, "status").ok()?;
+fn resident_by_thread(pid: i32) -> io::Result<Option<Resident>> {
+    let status = match read_file(pid, "status") {
+        Ok(text) => text,
+        Err(why) if has_ended(&why) => return Ok(None),
+        Err(why) => return Err(why),
+    };
     let field = |name| {
         status.lines().find_map(|line| kibibytes(line.strip_prefix(name)?.split_ascii_whitespace().next()))
     };
-    let anonymous = field("RssAnon:")? + field("VmSwap:").unwrap_or(0);
-    Some(Resident { pid, anonymous, shared: field("RssShmem:")? })
+    let anonymous = field("RssAnon:").map(|bytes| bytes + field("VmSwap:").unwrap_or(0));
+    let found = anonymous.zip(field("RssShmem:"));
+    Ok(found.map(|(anonymous, shared)| Resident { pid, anonymous, shared }))
+}
+
+/// Whether a file of `/proc` could not be read because its process has ended.
+fn has_ended(why: &io::Error) -> bool {
+    why.kind() == io::ErrorKind::NotFound || why.raw_os_error() == Some(libc::ESRCH)
 }
 
 /// The anonymous memory of a process, in memory or swapped out, where a page of several processes counts in part. The parts
@@ -179,7 +209,8 @@ fn kibibytes(field: Option<&str>) -> Option<u64> {
     field?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
+/// A file of `/proc`. Names of processes and paths in it are the child's to choose, and need not be UTF-8.
 #[expect(clippy::disallowed_methods, reason = "procfs describes a child; no tool names the path")]
 fn read_file(pid: i32, file: &str) -> io::Result<String> {
-    fs::read_to_string(format!("/proc/{pid}/{file}"))
+    fs::read(format!("/proc/{pid}/{file}")).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }

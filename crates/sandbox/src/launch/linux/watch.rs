@@ -6,7 +6,7 @@
 use crate::launch::linux::cgroup::{Cgroup, MemoryEvents, TreeLimits};
 use crate::launch::linux::supervisor_handle::{SupervisorHandle, wait_readable};
 use crate::launch::linux::tmp_usage::TmpUsage;
-use crate::launch::linux::tree_memory::TreeMemory;
+use crate::launch::linux::tree_memory::{Kinds, TreeMemory};
 use crate::launch::status::Status;
 use picoclaw_sys::linux::{descendants, prefer_short_slices};
 use std::io;
@@ -67,34 +67,36 @@ impl Watch {
     fn run(mut self, pidfd: std::os::fd::BorrowedFd<'_>) {
         prefer_short_slices();
         let mut pause = PAUSE;
+        let mut count_all_at = Instant::now();
         while !wait_readable(&[pidfd], Some(Instant::now() + pause)) {
             let start = Instant::now();
+            let kinds = if start >= count_all_at { Kinds::All } else { Kinds::Anonymous };
             if let Some(tmp) = &self.tmp {
                 tmp.open(self.pid);
                 tmp.look();
             }
             let reached = match &self.cgroup {
                 Some(events) => events.ran_out_of_memory().then_some(Status::OutOfMemory),
-                None => self.count(),
+                None => self.count(kinds),
             };
             if let Some(status) = reached {
                 return self.supervisor.upgrade().map_or((), |supervisor| supervisor.end_at_limit(status));
             }
-            pause = PAUSE.max(start.elapsed() * PAUSE_FACTOR);
+            let later = start.elapsed() * PAUSE_FACTOR;
+            match kinds {
+                Kinds::All => (count_all_at, pause) = (Instant::now() + later, PAUSE),
+                Kinds::Anonymous => pause = PAUSE.max(later),
+            }
         }
     }
 
     /// The limit that the tree is above.
-    fn count(&mut self) -> Option<Status> {
+    fn count(&mut self, kinds: Kinds) -> Option<Status> {
         let TreeLimits { memory_bytes, processes } = self.limits;
         if self.limits == TreeLimits::default() {
             return None;
         }
-        let Some(pids) = descendants(self.pid) else {
-            self.failed_counts += 1;
-            return (self.failed_counts >= MAX_FAILED_COUNTS).then_some(Status::OutOfMemory);
-        };
-        self.failed_counts = 0;
+        let Some(pids) = descendants(self.pid) else { return self.failed() };
         if processes > 0 && pids.len() as u64 > processes.saturating_add(CAGE_PROCESSES) {
             return Some(Status::OutOfProcesses);
         }
@@ -102,7 +104,14 @@ impl Watch {
             let tasks: usize = pids.iter().map(|pid| threads(*pid)).sum();
             self.max_tasks.fetch_max(tasks as u64, Ordering::Relaxed);
         }
-        (memory_bytes > 0 && self.memory.exceeds(&pids, memory_bytes)).then_some(Status::OutOfMemory)
+        let Ok(is_over) = self.memory.exceeds(&pids, memory_bytes, kinds) else { return self.failed() };
+        self.failed_counts = 0;
+        (memory_bytes > 0 && is_over).then_some(Status::OutOfMemory)
+    }
+
+    fn failed(&mut self) -> Option<Status> {
+        self.failed_counts += 1;
+        (self.failed_counts >= MAX_FAILED_COUNTS).then_some(Status::OutOfMemory)
     }
 }
 
