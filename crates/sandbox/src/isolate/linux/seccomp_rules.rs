@@ -357,8 +357,13 @@ impl Rules {
         let other_family = FAMILIES.map(|(family, text)| test(0, Differs(family), text));
         let why = "Other families are not confined by a network namespace (AF_VSOCK reaches the hypervisor), or are seldom used parts of the kernel.";
         self.add(*socket, &other_family, Answer::NoSuchFamily, Applies::Everywhere, why);
-        let why = "Landlock does not hold connections to UNIX sockets of the host. `socketpair` works.";
+        let why = "Landlock does not hold connections to UNIX sockets of the host.";
         self.refuse(*socket, &[test(0, Equal(1), "domain == AF_UNIX")], Applies::WithoutUnixSockets, why);
+        let [socketpair] = calls![SYS_socketpair];
+        for (kind, text) in [(2, "type & 0xf == SOCK_DGRAM"), (3, "type & 0xf == SOCK_RAW")] {
+            let why = "A datagram socket of a pair can be connected again, to one of the host. Pairs of streams work.";
+            self.refuse(*socketpair, &[test(1, Masked(0xf, kind), text)], Applies::WithoutUnixSockets, why);
+        }
         let why = "Closes the network where there is no network namespace. There is no loopback then.";
         let is_network =
             [test(0, Differs(0), "domain != AF_UNSPEC"), test(0, Differs(1), "domain != AF_UNIX")];
@@ -460,6 +465,11 @@ impl Rules {
     }
 
     fn limits(&mut self) {
+        let [io_setup, fcntl] = calls![SYS_io_setup, SYS_fcntl];
+        let why = "The machine has a fixed number of these for all its processes. Programs fall back to other ways to read and write.";
+        self.add(*io_setup, &[], Answer::Missing, Applies::Everywhere, why);
+        let why = "A lease makes whoever opens the file for writing outside wait.";
+        self.refuse(*fcntl, &[test(1, Equal(1024), "cmd == F_SETLEASE")], Applies::Everywhere, why);
         let [prctl, prlimit, setrlimit] = calls![SYS_prctl, SYS_prlimit64, SYS_setrlimit];
         let hides = [test(0, Equal(4), "option == PR_SET_DUMPABLE"), test(1, Equal(0), "arg2 == 0")];
         let why = "The descriptors of a process that is not dumpable, and so the memory behind them, could not be counted. Programs that ask for it expect success.";

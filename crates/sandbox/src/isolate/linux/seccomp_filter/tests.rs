@@ -278,7 +278,12 @@ fn sockets_are_refused_where_no_namespace_holds_them() {
         let scope = FilterScope { sockets, ..ON_THE_HOST };
         let got = [unix, inet, netlink].map(|family| answer(scope, NATIVE, libc::SYS_socket as u32, &family));
         assert_eq!(got, want, "{sockets:?}");
-        assert_eq!(answer(scope, NATIVE, libc::SYS_socketpair as u32, &unix), ALLOW, "{sockets:?}");
+        let pair =
+            |kind: u64| answer(scope, NATIVE, libc::SYS_socketpair as u32, &[1, kind | 0o2_000_000_u64]);
+        assert_eq!(pair(1), ALLOW, "{sockets:?}");
+        // A datagram socket can be connected again.
+        let again = if sockets.unix { ALLOW } else { DENIED };
+        assert_eq!([pair(2), pair(3)], [again; 2], "{sockets:?}");
     }
 }
 
