@@ -11,8 +11,22 @@ use std::path::Path;
 pub type Variables = Vec<(OsString, OsString)>;
 
 /// Words in the name of a variable that holds a secret.
-const SECRET_WORDS: [&str; 9] =
-    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTHORIZATION", "COOKIE"];
+const SECRET_WORDS: [&str; 11] = [
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "AUTHORIZATION",
+    "COOKIE",
+    "WEBHOOK",
+    "UNSEAL",
+];
+
+/// Endings of the name of a variable that holds a secret.
+const SECRET_ENDINGS: [&str; 6] = ["_PASS", "_PWD", "_AUTH", "_PAT", "_SEED", "_DSN"];
 
 /// The host's environment without secrets, for a child without a cage.
 pub fn without_secrets(
@@ -69,8 +83,7 @@ pub fn is_secret_name(name: &OsStr) -> bool {
     words
         || name.starts_with("PICOCLAW_")
         || name == "PASS"
-        || name.ends_with("_PASS")
-        || name.ends_with("_PWD")
+        || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 /// Whether a value contains a configured secret. Secrets shorter than four bytes would match too much.
@@ -104,6 +117,11 @@ mod tests {
             ("two letters are no secret to look for", "FAB", "abc", true),
             ("the shortest spelling", "DB_PASS", "x", false),
             ("a word that only begins so", "PASSIVE_MODE", "1", true),
+            ("a login", "REDISCLI_AUTH", "x", false),
+            ("the socket of an agent", "SSH_AUTH_SOCK", "/tmp/agent", true),
+            ("a personal access token", "GITLAB_PAT", "x", false),
+            ("a connection", "SENTRY_DSN", "x", false),
+            ("an address that is a secret", "SLACK_WEBHOOK_URL", "x", false),
             ("a terminal's own", "TERM", "xterm", true),
             ("the directory of a drive", "=C:", r"C:\Users", false),
             ("a URL with a password", "DATABASE_URL", "postgres://u:secret@db/x", false),
