@@ -1,7 +1,8 @@
-//! Modes, FIFOs and bytes of names, as far as a platform has them.
+//! Modes, owners, FIFOs and bytes of names, as far as a platform has them.
 
 use std::ffi::OsStr;
 use std::fs::Metadata;
+use std::path::Path;
 
 /// The permissions of a file; `None` where there are no modes.
 #[cfg(unix)]
@@ -38,4 +39,17 @@ pub(crate) fn name_of(bytes: &[u8]) -> &OsStr {
 #[cfg(not(unix))]
 pub(crate) fn name_of(bytes: &[u8]) -> &OsStr {
     OsStr::new(std::str::from_utf8(bytes).unwrap_or_default())
+}
+
+/// The owner of a directory, if root runs this and it is another user's.
+#[cfg(unix)]
+pub(crate) fn owner_that_root_is_not(path: &Path) -> Option<u32> {
+    let owner = std::os::unix::fs::MetadataExt::uid(&path.metadata().ok()?);
+    (rustix::process::geteuid().is_root() && owner != 0).then_some(owner)
+}
+
+/// The owner of a directory, if root runs this and it is another user's: there is no root.
+#[cfg(not(unix))]
+pub(crate) fn owner_that_root_is_not(_path: &Path) -> Option<u32> {
+    None
 }

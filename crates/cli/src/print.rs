@@ -67,6 +67,14 @@ fn ignore_broken_pipe(outcome: io::Result<()>) -> io::Result<()> {
     }
 }
 
+/// Ends a control sequence that a command left open on the terminal, which would swallow the next message: CAN, ST, and the
+/// default colours.
+pub(crate) fn end_control_sequence() {
+    if io::stderr().is_terminal() {
+        styled_note("\x18\x1b\\\x1b[0m");
+    }
+}
+
 /// Writes a message to standard error. What a terminal would act on, such as a file's name may hold, is written out.
 pub(crate) fn note(text: &str) {
     styled_note(&printable_lines(text));

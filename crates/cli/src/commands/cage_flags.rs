@@ -96,90 +96,10 @@ impl CageOptions {
         isolation
     }
 
-    /// The program that traces other processes, if a command that has failed runs one and may not use it.
-    pub(crate) fn refused_debugger(&self, command: &[OsString]) -> Option<&'static str> {
-        const DEBUGGERS: [&str; 9] =
-            ["strace", "ltrace", "gdb", "lldb", "perf", "rr", "gdbserver", "rust-gdb", "rust-lldb"];
-        named_program(command, &DEBUGGERS).filter(|_| !self.debug)
+    /// Whether processes may trace each other.
+    pub(crate) fn is_debugged(&self) -> bool {
+        self.debug
     }
-
-    /// The same for a command that has succeeded: a debugger with a prompt does, whatever it could not trace.
-    pub(crate) fn refused_prompt(&self, command: &[OsString]) -> Option<&'static str> {
-        const DEBUGGERS: [&str; 4] = ["gdb", "lldb", "rust-gdb", "rust-lldb"];
-        let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-        let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
-        let is_asked_about = words.iter().any(|word| ["--version", "--help"].contains(word));
-        let name = file_name(without_wrappers(&words).first()?);
-        DEBUGGERS.into_iter().find(|known| *known == name && !self.debug && !is_asked_about)
-    }
-}
-
-/// The browser that starts a sandbox of its own, if the command runs one.
-pub(crate) fn sandboxed_browser(command: &[OsString]) -> Option<&'static str> {
-    const BROWSERS: [&str; 7] = [
-        "chromium",
-        "chromium-browser",
-        "google-chrome",
-        "google-chrome-stable",
-        "chrome",
-        "microsoft-edge",
-        "electron",
-    ];
-    let is_off = |word: &OsString| word.to_string_lossy().contains("--no-sandbox");
-    named_program(command, &BROWSERS).filter(|_| !command.iter().any(is_off))
-}
-
-/// The first of `programs` that the command runs: the command itself, or one of a shell's line, as far as its first
-/// words tell.
-fn named_program(command: &[OsString], programs: &[&'static str]) -> Option<&'static str> {
-    const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
-    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
-    let words = without_wrappers(&words);
-    let first = file_name(words.first()?);
-    let is_line = |word: &str| word.starts_with('-') && word.ends_with('c');
-    let line = words.iter().skip_while(|word| !is_line(word)).nth(1);
-    let line = line.filter(|_| SHELLS.contains(&first)).copied().unwrap_or_default();
-    let run = line.split([';', '|', '&', '(', ')', '\n']).filter_map(|part| {
-        let words: Vec<&str> = part.split_whitespace().collect();
-        without_wrappers(&words).first().copied().map(file_name)
-    });
-    let known = |name: &str| programs.iter().find(|known| **known == name).copied();
-    std::iter::once(first).chain(run).find_map(known)
-}
-
-/// A command without the programs that only run another, their options and numbers, and assignments.
-fn without_wrappers<'s, 't>(words: &'s [&'t str]) -> &'s [&'t str] {
-    const WRAPPERS: [&str; 15] = [
-        "env",
-        "exec",
-        "command",
-        "timeout",
-        "time",
-        "nice",
-        "ionice",
-        "nohup",
-        "setsid",
-        "stdbuf",
-        "taskset",
-        "chrt",
-        "xvfb-run",
-        "dbus-run-session",
-        "dbus-launch",
-    ];
-    let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
-    let mut is_wrapped = false;
-    let at = words.iter().position(|word| {
-        let is_wrapper = WRAPPERS.contains(&file_name(word));
-        let is_skipped = word.contains('=') || is_wrapped && (word.starts_with('-') || is_number(word));
-        is_wrapped |= is_wrapper;
-        !is_wrapper && !is_skipped
-    });
-    at.map_or(&[], |at| &words[at..])
-}
-
-fn file_name(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or_default()
 }
 
 /// `SRC:DST:MODE`.

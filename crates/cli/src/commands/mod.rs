@@ -17,6 +17,7 @@ pub(crate) mod onboard;
 pub(crate) mod profile;
 pub(crate) mod project;
 pub(crate) mod run;
+mod run_hints;
 pub(crate) mod session;
 pub(crate) mod status;
 pub(crate) mod stop;

@@ -3,23 +3,64 @@
 //! Invariant: the command's own status is ours; what goes wrong about the cage is 125, before anything runs.
 
 use crate::arguments::RunArguments;
-use crate::commands::cage_flags::{CageOptions, sandboxed_browser};
+use crate::commands::cage_flags::CageOptions;
 use crate::commands::profile::{AppliedProfile, suggest_profile};
 use crate::commands::project::{Project, canonical_dir};
+use crate::commands::run_hints::CommandText;
 use crate::settings::{ProcessEnv, Settings, exposure_warnings, workspace_fault};
-use crate::{app, exit, print, units};
+use crate::{app, exit, platform, print, units};
 use anyhow::{Context, Result, bail};
+use picoclaw_policy::config::looks_secret;
 use picoclaw_policy::{AgentId, Origin};
-use picoclaw_sandbox::exec::{HiddenTarget, OperatorCommand};
+use picoclaw_sandbox::exec::{HiddenTarget, OperatorCommand, RunningCommand};
 use picoclaw_sandbox::launch::{Deadline, Limit, Principal, PublishedPort, Status, Streams};
 use picoclaw_sandbox::protect::Report;
-use picoclaw_sandbox::{CommandError, HostAgents, printable, terminal};
+use picoclaw_sandbox::{CommandError, HostAgents, printable, printable_path, terminal};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 /// Exit status: the cage itself could not be built.
 pub(crate) const NO_CAGE: u8 = 125;
+
+/// Variables of builds, tests and git that pass, since the operator's shell has them for such commands.
+const PASSED: [&str; 34] = [
+    "CI",
+    "DEBUG",
+    "NODE_ENV",
+    "FORCE_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "RUSTFLAGS",
+    "CC",
+    "CXX",
+    "CFLAGS",
+    "CXXFLAGS",
+    "CPPFLAGS",
+    "LDFLAGS",
+    "GOFLAGS",
+    "GOOS",
+    "GOARCH",
+    "CGO_ENABLED",
+    "PYTHONPATH",
+    "PYTHONUNBUFFERED",
+    "PYTEST_ADDOPTS",
+    "PORT",
+    "EDITOR",
+    "VISUAL",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "SOURCE_DATE_EPOCH",
+    "DEBIAN_FRONTEND",
+];
 
 /// Runs the command and answers its status.
 pub(crate) fn run(arguments: &RunArguments, loaded: &Settings, process_env: &ProcessEnv) -> Result<ExitCode> {
@@ -68,7 +109,9 @@ fn caged(
     let ledger = app::open_ledger(&instance, &loaded.config)?;
     let mut isolation = asked.apply_to(&loaded.config.isolation);
     isolation.expose_paths.splice(0..0, project.exposures.iter().cloned());
-    let mut variables = profile.map(AppliedProfile::variables).unwrap_or_default();
+    let passed = PASSED.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
+    let mut variables: Vec<_> = passed.filter(|(_, value)| !looks_secret(&value.to_string_lossy())).collect();
+    variables.extend(profile.map(AppliedProfile::variables).unwrap_or_default());
     variables.extend(project.variables.iter().cloned());
     for name in &arguments.pass {
         match std::env::var_os(name) {
@@ -103,31 +146,67 @@ fn caged(
     let mut child = command.start(ledger)?;
     let status = terminal::relay(&mut child.running, &signals);
     let limit = child.running.reached_limit(status);
-    let has_failed = status != Status::Exited(0);
-    let hidden = if has_failed {
-        child.hidden_targets(arguments.command.get(1..).unwrap_or_default())
+    if status == Status::Exited(0) {
+        print_report(&child.finish(status), "picoclaw run: ");
+        let debugger = CommandText::of(&arguments.command).debugger_with_prompt();
+        print_debugger(debugger.filter(|_| !asked.is_debugged()));
     } else {
-        Vec::new()
-    };
-    let missed_network = has_failed && child.missed_network();
-    print_report(&child.finish(status), "picoclaw run: ");
-    hidden.iter().for_each(print_hidden);
+        print_missed(child, status, arguments, asked, &project.root, process_env);
+    }
+    Ok((status, limit))
+}
+
+/// Says on standard error what became of the protected files, and what a failed command may have missed.
+fn print_missed(
+    child: RunningCommand,
+    status: Status,
+    arguments: &RunArguments,
+    asked: &CageOptions,
+    root: &Path,
+    process_env: &ProcessEnv,
+) {
+    let text = CommandText::of(&arguments.command);
+    let mut words = text.words();
+    let hidden = child.hidden_targets(words.get(1..).unwrap_or_default());
+    if text.changes_work_tree() {
+        words.push(root.into());
+    }
+    let protected = child.protected_targets(&words);
+    let missed_network = child.missed_network();
+    let report = child.finish(status);
+    print_report(&report, "picoclaw run: ");
+    for path in protected.iter().filter(|path| !report.refused.contains(*path)) {
+        print::note(&format!("hint: `{path}` is protected; `--unprotect {path}` lets the command change it"));
+    }
+    // A home is never to be shown as a whole.
+    let home = process_env.user_home().unwrap_or_default();
+    hidden.iter().filter(|hidden| !home.starts_with(&hidden.target)).for_each(print_hidden);
     if missed_network {
         print::note("picoclaw run: this cage has no network: `--net host`");
+    } else if text.fetches_packages() && !asked.has_open_network() {
+        print::note(
+            "hint: this cage has no network, and its own caches of packages: `--net host` opens it, \
+             `--cache shared` shows what you have downloaded",
+        );
     }
-    let debugger = match has_failed {
-        true => asked.refused_debugger(&arguments.command),
-        false => asked.refused_prompt(&arguments.command),
-    };
-    if let Some(program) = debugger {
-        print::note(&format!("hint: `{program}` cannot trace processes in this cage; `--debug` lets it"));
-    }
-    if let Some(program) = sandboxed_browser(&arguments.command).filter(|_| has_failed) {
+    print_debugger(text.debugger().filter(|_| !asked.is_debugged()));
+    if let Some(program) = text.sandboxed_browser() {
         print::note(&format!(
             "hint: the sandbox of `{program}` does not start in this cage, which holds instead; `--no-sandbox` leaves it out"
         ));
     }
-    Ok((status, limit))
+    if let Some(owner) = platform::owner_that_root_is_not(root) {
+        let root = printable_path(root);
+        print::note(&format!(
+            "hint: `{root}` belongs to user {owner}, and root has no rights over files of others in a cage; run picoclaw as that user"
+        ));
+    }
+}
+
+fn print_debugger(program: Option<&str>) {
+    if let Some(program) = program {
+        print::note(&format!("hint: `{program}` cannot trace processes in this cage; `--debug` lets it"));
+    }
 }
 
 /// The ports of `--publish`, for which a network must be closed.
@@ -175,6 +254,9 @@ fn tell(status: Status, limit: Option<Limit>, timeout: Option<Duration>) {
 
 /// Says on standard error what became of the protected files.
 pub(crate) fn print_report(report: &Report, prefix: &str) {
+    if *report != Report::default() {
+        print::end_control_sequence();
+    }
     for file in &report.refused {
         print::note(&format!("{prefix}`{file}` is protected and was not changed"));
         print::note(&format!("hint: `--unprotect {file}` lets the command change it"));
@@ -189,7 +271,9 @@ fn print_hidden(hidden: &HiddenTarget) {
     let [name, target] = [&hidden.name, &hidden.target].map(|path| path.to_string_lossy());
     let (name, target) = (printable(&name), printable(&target));
     let leads = if name == target { String::new() } else { format!(" leads to `{target}`, which") };
-    print::note(&format!("hint: `{name}`{leads} is not visible in the cage; `--ro {target}` shows it"));
+    print::note(&format!(
+        "hint: `{name}`{leads} is not visible in the cage; `--ro {target}` shows it, `--rw` also for writing"
+    ));
 }
 
 /// A limit that a command has reached, and what raises it.

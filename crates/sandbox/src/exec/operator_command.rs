@@ -23,8 +23,8 @@ use crate::permit::OutcomeGuard;
 use crate::project_envs::ProjectEnvs;
 use crate::protect::{Report, Watch};
 use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network};
-use picoclaw_policy::{Grant, Subject, Verdict, Zone};
-use std::ffi::OsString;
+use picoclaw_policy::{CleanPath, Grant, Subject, Verdict, Zone};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -120,10 +120,17 @@ impl RunningCommand {
         let names = dirs.filter_map(|dir| std::fs::read_dir(dir).ok());
         let links = names.flat_map(|names| names.flatten().take(MAX_NAMES));
         let links = links.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
-        let named = arguments.iter().map(|argument| self.work_dir.join(argument));
+        let named = arguments.iter().filter_map(|argument| self.absolute(argument));
         let mut hidden: Vec<HiddenTarget> = Vec::new();
         for name in links.map(|entry| entry.path()).chain(named) {
-            let Ok(target) = name.canonicalize() else { continue };
+            let (name, target) = match name.canonicalize() {
+                Ok(target) => (name, target),
+                // It may be to be made.
+                Err(_) => match name.parent().and_then(|parent| parent.canonicalize().ok()) {
+                    Some(parent) => (parent.clone(), parent),
+                    None => continue,
+                },
+            };
             let common = target.iter().zip(&self.work_dir).take_while(|(one, other)| one == other).count();
             let is_private = target.iter().skip(common).any(|part| part.as_encoded_bytes().starts_with(b"."));
             let is_shown = self.plan.shows(&target) || self.plan.private_dirs().contains(&target);
@@ -134,6 +141,17 @@ impl RunningCommand {
         }
         hidden.truncate(MAX_HIDDEN);
         hidden
+    }
+
+    /// The protected entries of its workspace that these words of the command are about, as `--unprotect` takes them.
+    pub fn protected_targets(&self, words: &[OsString]) -> Vec<String> {
+        let paths: Vec<PathBuf> = words.iter().filter_map(|word| self.absolute(word)).collect();
+        self.protected.entries_at(&paths).into_iter().take(MAX_HIDDEN).collect()
+    }
+
+    /// The path that a word of the command stands for.
+    fn absolute(&self, word: &OsString) -> Option<PathBuf> {
+        Some(CleanPath::absolute(&self.work_dir.join(word))?.as_path().to_owned())
     }
 
     /// Whether a command whose network is closed tried to reach a host, as far as that is known.
@@ -178,7 +196,8 @@ impl OperatorCommand<'_> {
 
     fn start_child(&self, ledger: Ledger) -> Result<RunningCommand, CommandError> {
         let ledger = Arc::new(ledger);
-        let path = environment::get(&self.host, "PATH").unwrap_or_default();
+        let path = environment::get(&self.host, "PATH").filter(|path| !path.is_empty());
+        let path = path.unwrap_or(OsStr::new(isolate::DEFAULT_PATH));
         let name = self.command.first().ok_or(CommandError::Nothing)?;
         let search = match self.dir {
             ChildDir::Project { path: dir, .. } => SearchPath::All(dir).apply(path),

@@ -113,6 +113,9 @@ impl UserEnvironment {
     }
 }
 
+/// The directories of programs where the host's `PATH` names none.
+pub(crate) const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
 /// Which directories of the host's `PATH` a child searches.
 #[derive(Debug, Clone, Copy)]
 pub enum SearchPath<'p> {
@@ -144,7 +147,7 @@ pub fn cage_variables(
         set(&mut kept, name, path);
     }
     if kept.iter().all(|(name, value)| name != "PATH" || value.is_empty()) {
-        set(&mut kept, "PATH", "/usr/local/bin:/usr/bin:/bin");
+        set(&mut kept, "PATH", DEFAULT_PATH);
     }
     kept
 }

@@ -54,6 +54,7 @@ pub(crate) use caches::cache_mounts;
 pub use confinement::Confinement;
 pub use doctor_check::{CheckResult, Decoys, DoctorCheck, Visibility};
 pub use enforced::{Enforced, Grade};
+pub(crate) use environment::DEFAULT_PATH;
 pub use environment::{SearchPath, UserEnvironment, cage_variables};
 pub use error::{IsolateError, PlanError, StartError};
 pub use expose_paths::exposure_faults;

@@ -9,7 +9,7 @@ use crate::os_file::Errno;
 use crate::permit::OutcomeGuard;
 use crate::printable;
 use picoclaw_policy::config::ExposeMode;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The most entries of the list that are named to a person or a model: one of each kind, and more.
@@ -80,6 +80,25 @@ impl Watch {
         rules
     }
 
+    /// The protected entries that `paths` name, contain or lie in, as `--unprotect` takes them. What a whole directory
+    /// contains of a git directory is named by that.
+    pub(crate) fn entries_at(&self, paths: &[PathBuf]) -> BTreeSet<String> {
+        let mut entries = BTreeSet::new();
+        for (root, scan) in self.protection.roots.iter().zip(&self.before) {
+            for (path, (_, mode)) in scan.mounts(&root.source, &self.protection.rules) {
+                let target = root.target.join(&path);
+                let is_within = paths.iter().any(|named| target.starts_with(named) && target != *named);
+                let is_named = paths.iter().any(|named| named.starts_with(&target));
+                if mode == ExposeMode::ReadOnly && (is_named || is_within) {
+                    let git_dir =
+                        path.ancestors().find(|above| above.ends_with(".git")).filter(|_| !is_named);
+                    entries.insert(name(root, git_dir.unwrap_or(&path)));
+                }
+            }
+        }
+        entries
+    }
+
     /// Compares, after the child has ended, and records its outcome with what was found.
     pub(crate) fn settle(self, outcome: OutcomeGuard, status: Status) -> Report {
         let report = self.finish();
@@ -103,6 +122,11 @@ impl Watch {
                     Some(_) => "changed",
                 };
                 entries.entry(after.entry_of(path).0).or_default().push((path, how));
+            }
+            let removed =
+                before.files.keys().filter(|path| after.is_complete && !after.files.contains_key(*path));
+            for path in removed {
+                entries.entry(before.entry_of(path).0).or_default().push((path, "removed"));
             }
             changed.extend(entries.into_iter().map(|(entry, files)| {
                 let text = match *files {

@@ -26,6 +26,19 @@ fn names_of_a_git_directory_hide_nothing() {
     }
 }
 
+/// A rule that forbids something may be one of them.
+#[test]
+fn what_was_removed_is_reported() {
+    let furnish = "git init -q . && mkdir .claude && echo rules > .claude/settings.json && git add -A";
+    for level in [Native, Bwrap, Landlock] {
+        let Some(project) = Project::new(level).filter(|_| is_here("git")) else { continue };
+        host(&project, furnish);
+        let told = project.sh(&[], "rm .claude/settings.json");
+        assert!(told.stderr.contains("`.claude/settings.json` (removed)"), "{level:?}: {told:?}");
+        assert_eq!(project.sh(&[], "true").stderr, "", "{level:?}: nothing was removed");
+    }
+}
+
 /// Root can search such a directory, and protects what it finds.
 #[test]
 fn what_lies_in_a_closed_directory_cannot_be_changed() {

@@ -240,6 +240,37 @@ fn a_link_that_leads_out_is_named_with_the_flag_that_shows_it() {
 }
 
 #[test]
+fn a_failed_command_is_followed_by_the_flag_that_it_lacks() {
+    let Some(project) = with_git("hints") else { return };
+    project.host("mkdir data && cd project && git init -q . && git init -q nested && echo x > .envrc && mkdir .vscode && echo x > .vscode/tasks.json");
+    let data = project.instance.dir().canonicalize().unwrap().join("data");
+    for (why, line, flag) in [
+        ("a file to be made elsewhere", "touch ../data/new", format!("`--ro {}` shows it", data.display())),
+        ("a directory of a line", "cd . && ls ../data", format!("`--ro {}` shows it", data.display())),
+        ("a protected file", "echo y >> .envrc", "`--unprotect .envrc` lets".to_owned()),
+        ("a repository that is removed", "rm -rf nested", "`--unprotect nested/.git` lets".to_owned()),
+        ("what git removes", "git clean -fdxq && false", "`--unprotect .vscode` lets".to_owned()),
+        ("a package", "false || pip install six", "`--net host` opens it, `--cache shared` shows".to_owned()),
+    ] {
+        let ran = project.sh(line);
+        assert!(ran.code != 0 && ran.stderr.contains(&flag), "{why}: {ran:?}");
+    }
+    let ran = project.sh("false");
+    assert!(!ran.stderr.contains("hint"), "nothing is known of it: {ran:?}");
+}
+
+#[test]
+fn the_variables_of_builds_pass_and_no_others() {
+    let Some(project) = Project::new("variables of builds") else { return };
+    let mut command = project.command(&["--", "sh", "-c", "echo $CI,$NODE_ENV,$OTHER,$DEBUG"]);
+    command.envs([("CI", "1"), ("NODE_ENV", "test"), ("OTHER", "x"), ("DEBUG", "https://me:pw123456@host/")]);
+    assert_eq!(crate::test_instance::ran(command.output().unwrap()).stdout, "1,test,,\n");
+    let mut command = project.command(&["--", "sh", "-c", "echo found"]);
+    let ran = crate::test_instance::ran(command.env_remove("PATH").output().unwrap());
+    assert_eq!(ran.stdout, "found\n", "without a search path: {ran:?}");
+}
+
+#[test]
 fn a_configured_workspace_does_not_widen() {
     let Some(project) = with_git("configured workspaces") else { return };
     project.host("git init -q tree && mkdir tree/ws && echo secret > tree/key");
