@@ -185,6 +185,9 @@ pub(super) fn find(name: &str) -> Option<&'static Program> {
         let all = entries().filter_map(Program::parse);
         all.flat_map(|program| program.names.split_whitespace().map(move |name| (name, program))).collect()
     });
+    // The dynamic loader has a name for every machine: `ld-linux-x86-64.so.2`, `ld-musl-x86_64.so.1`.
+    let is_loader = name.contains(".so") && ["ld-", "ld64."].iter().any(|start| name.starts_with(start));
+    let name = if is_loader { "ld.so" } else { name };
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     index.get(name).or_else(|| index.get(plain))
 }

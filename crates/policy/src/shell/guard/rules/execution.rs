@@ -3,12 +3,15 @@
 use super::{Rule, always};
 use crate::shell::guard::interpreter::Input;
 use crate::shell::guard::interpreters::{is_descriptor, is_stream};
-use crate::shell::guard::options::NamedCommand;
+use crate::shell::guard::options::{Grammar, NamedCommand};
 
 fn reads_stream(call: &NamedCommand<'_>, values: &[&str]) -> bool {
     let streamed = !matches!(call.input, Input::Inherited);
     values.iter().any(|value| is_descriptor(value) || (streamed && is_stream(value)))
 }
+
+const LOADER: Grammar =
+    Grammar::leading("library-path preload audit argv0 inhibit-rpath glibc-hwcaps-prepend glibc-hwcaps-mask");
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -21,6 +24,14 @@ pub(super) const RULES: &[Rule] = &[
         },
         stops: &["cat x | make -f -", "cat x | sed -f - y"],
         spares: &["make -f x.mk", "sed -f x.sed y"],
+    },
+    Rule {
+        name: "loader-preload",
+        why: "loads other code into a program",
+        programs: "ld.so ld-* ld64.so*",
+        when: |call| call.name.contains(".so") && call.has(LOADER, "preload audit"),
+        stops: &["/lib64/ld-linux-x86-64.so.2 --preload ./x.so /bin/ls", "ld.so --audit=./x.so /bin/ls"],
+        spares: &["ld.so --library-path lib /bin/ls", "ld.so /bin/ls --preload"],
     },
     Rule {
         name: "make-shell",
