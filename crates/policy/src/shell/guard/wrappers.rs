@@ -19,6 +19,23 @@ const VERBS: &[(&str, &str)] = &[
     ("record", "perf"),
 ];
 
+/// Commands of `cmake -E` and the programs that they stand for; any other has a program's name.
+const CMAKE: &[(&str, &str)] = &[
+    ("remove", "rm"),
+    ("remove_directory", "rm -r"),
+    ("copy", "cp"),
+    ("copy_if_different", "cp"),
+    ("copy_if_newer", "cp"),
+    ("copy_directory", "cp"),
+    ("copy_directory_if_different", "cp"),
+    ("copy_directory_if_newer", "cp"),
+    ("rename", "mv"),
+    ("make_directory", "mkdir -p"),
+    ("create_symlink", "ln -s"),
+    ("create_hardlink", "ln"),
+    ("chdir", "env -C"),
+];
+
 /// The result of unwrapping a command.
 pub(super) struct UnwrappedCommand {
     /// Number of leading arguments that are the wrapper's own.
@@ -59,6 +76,16 @@ impl Interpreter<'_> {
                 if let Some(unwrapped) = self.env_string(call, state) {
                     return Some(unwrapped);
                 }
+            }
+            "cmake" if call.args.first().is_some_and(|arg| arg.as_str() == "-E") => {
+                let (verb, rest) = call.args.get(1..)?.split_first()?;
+                let known = CMAKE.iter().find(|(name, _)| *name == verb.as_str());
+                let words = known.map_or_else(
+                    || vec![verb.clone()],
+                    |(_, program)| program.split(' ').map(PartialWord::text).collect(),
+                );
+                let args: Vec<PartialWord> = words.into_iter().chain(rest.iter().cloned()).collect();
+                return self.judge_inner(0, &NamedCommand { args: &args, ..*call }, state);
             }
             "jobs" if call.args.first().is_some_and(|arg| arg.as_str().starts_with("-x")) => {
                 return self.judge_inner(1, call, state);
