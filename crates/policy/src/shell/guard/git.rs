@@ -73,20 +73,38 @@ impl Interpreter<'_> {
                 settings.push((key.to_ascii_lowercase(), (*value).to_owned()));
             }
         }
-        for (key, value) in &settings {
-            self.git_setting(key, value, state);
-            if key.strip_prefix("alias.").is_some_and(|name| name.eq_ignore_ascii_case(verb.as_str()))
-                && !value.starts_with('!')
-            {
-                let alias = value.split_whitespace().map(PartialWord::text).chain(rest[1..].iter().cloned());
-                let argv: Vec<PartialWord> = std::iter::once(PartialWord::text("git")).chain(alias).collect();
-                if argv.get(1).is_none_or(|next| next != verb) {
-                    self.run_words(&argv, call.input, state);
-                }
+        for (key, value) in settings {
+            self.git_setting(&key, &value, state);
+            if let Some(name) = key.strip_prefix("alias.") {
+                let name = name.strip_suffix(".command").unwrap_or(name);
+                self.git_aliases.insert((name.to_owned(), value));
             }
+        }
+        let name = verb.as_str().to_ascii_lowercase();
+        let values: Vec<String> = self
+            .git_aliases
+            .iter()
+            // Git runs its own subcommand where an alias names itself.
+            .filter(|(alias, value)| *alias == name && value.split_whitespace().next() != Some(&name))
+            .map(|(_, value)| value.clone())
+            .collect();
+        for value in values {
+            self.git_alias(&value, &rest[1..], call.input, state);
         }
         let inner = NamedCommand { args: &rest[1..], ..*call };
         self.git_strings(verb.as_str(), &inner, state);
+    }
+
+    /// Judges what an alias runs with these arguments.
+    fn git_alias(&mut self, value: &str, args: &[PartialWord], input: &Input, state: &Rc<State>) {
+        if let Some(code) = value.strip_prefix('!') {
+            let code = format!("{code} {}", join_words(args));
+            self.interpret_with_sh(&PartialWord::text(code), state, input);
+            return;
+        }
+        let words = std::iter::once("git").chain(value.split_whitespace()).map(PartialWord::text);
+        let argv: Vec<PartialWord> = words.chain(args.iter().cloned()).collect();
+        self.run_words(&argv, input, state);
     }
 
     /// A setting that is not known to be harmless is not.
@@ -99,7 +117,9 @@ impl Interpreter<'_> {
             if value.split_whitespace().next().is_some_and(|name| name.rsplit('/').next() != Some("ssh")) {
                 self.report_danger("git-setting", "a setting that runs a command instead of ssh", &words);
             }
-        } else if section == "alias" || last == "helper" {
+        } else if section == "alias" {
+            self.git_alias(value, &[], &Input::Inherited, state);
+        } else if last == "helper" {
             match value.strip_prefix('!') {
                 Some(code) => {
                     self.interpret_with_sh(&PartialWord::text(code), state, &Input::Inherited);

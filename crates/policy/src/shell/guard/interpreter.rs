@@ -134,6 +134,8 @@ pub(super) struct Interpreter<'a> {
     pub(super) lifted: bool,
     /// Number of strings of other languages that were parsed as commands.
     pub(super) strings: usize,
+    /// Aliases that the line gave to git; they outlast the shell that defines them.
+    pub(super) git_aliases: BTreeSet<(String, String)>,
     pub(super) seen: BTreeSet<(String, String, Remedy)>,
     spent: Cell<usize>,
 }
@@ -160,6 +162,7 @@ impl<'a> Interpreter<'a> {
             locals: Vec::new(),
             lifted: false,
             strings: 0,
+            git_aliases: BTreeSet::new(),
             seen: BTreeSet::new(),
             spent: Cell::new(0),
         }
