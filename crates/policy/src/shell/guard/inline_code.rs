@@ -4,6 +4,7 @@
 //! trees or start processes without end, and for literal paths. What is computed at run time is
 //! left to the kernel's confinement. A literal command meets the same rules as on the line itself.
 
+use super::awk;
 use super::builtins::Language;
 use super::finding::Kind;
 use super::interpreter::{Input, Interpreter};
@@ -65,6 +66,18 @@ const REFUSED: &[(&str, &str, &[&str])] = &[
         &["exec(|eval(", "urlopen|requests.|http|b64decode|atob(|fetch(|decode("],
     ),
 ];
+/// Calls that run a string as code of the same language, without blanks.
+const EVALUATES: &str = "exec(|eval(|execfile(|FunctionType(|eval<|evalSTDIN|eval$stdin|evalgets|evalARGF|evaljoin|\
+    evalshift|load(io.|loadstring(|newFunction(|runpy.|code.interact(";
+/// Calls with such a name that run nothing: of Python's values and of JavaScript's patterns.
+const HARMLESS_CALLS: &[&str] = &["literal_eval(", ".exec("];
+/// What code is given from outside: its input, its arguments, its environment.
+const GIVEN: &str = "input(|stdin|STDIN|open(0|read(0|readFileSync(0|io.read|io.lines|gets|getpass(|<>|ARGF|shift|ARGV|\
+    argv|fd/0|environ|getenv|process.env";
+/// Calls that run a string as a command, and the strings from outside that they may have.
+const RUNS_COMMAND: &[&str] = &["system(", "popen(", "Popen(", "run(", "call(", "output("];
+const GIVEN_FIRST: &[&str] = &["input(", "sys.stdin", "sys.argv", "open(0", "os.environ", "os.getenv"];
+
 /// Top-level directories: a string that begins with one is a path in any language.
 const TOPS: &str =
     "etc home root var usr proc sys dev tmp opt srv mnt boot run media bin sbin lib lib64 Users snap";
@@ -90,6 +103,12 @@ impl Interpreter<'_> {
             && contains_any(text, "dup2|pty.spawn|/bin/sh|/bin/bash|exec(|exec \"|spawn(")
         {
             self.report_danger("remote-shell", "this code ties a shell to a connection", text);
+        }
+        if runs_given_code(text) {
+            self.report_danger("unknown-code", "this code runs code that it reads or is given", text);
+        }
+        if language == Language::Awk && awk::has_computed_pipe(text) {
+            self.report_computed("unknown-code", "a command of this program of awk", text);
         }
         let literals = literals(text);
         let strings: Vec<String> = literals.iter().map(|literal| literal.text.clone()).collect();
@@ -202,6 +221,28 @@ impl Interpreter<'_> {
     }
 }
 
+/// Whether code runs what it reads or is given, which its text does not show.
+fn runs_given_code(text: &str) -> bool {
+    let mut dense: String = text.split_whitespace().collect();
+    if RUNS_COMMAND
+        .iter()
+        .any(|run| dense.split(run).skip(1).any(|arg| GIVEN_FIRST.iter().any(|given| arg.starts_with(given))))
+        || contains_any(&dense, "eval$_|eval($_)")
+    {
+        return true;
+    }
+    if !contains_any(&dense, GIVEN) {
+        return false;
+    }
+    if contains_any(&dense, "builtins.exec(|builtins__.exec(") {
+        return true;
+    }
+    for harmless in HARMLESS_CALLS {
+        dense = dense.replace(harmless, "(");
+    }
+    contains_any(&dense, EVALUATES)
+}
+
 /// A string literal and its neighbours.
 struct Literal {
     text: String,
@@ -219,7 +260,9 @@ fn literals(text: &str) -> Vec<Literal> {
     while let Some(open) = chars.next() {
         if !matches!(open, '"' | '\'') {
             comma = (comma && open.is_whitespace()) || (open == ',' && matches!(before, '"' | '\''));
-            before = if open.is_whitespace() { before } else { open };
+            // awk's `|&` is a pipe, too.
+            let two_way = before == '|' && open == '&';
+            before = if open.is_whitespace() || two_way { before } else { open };
             continue;
         }
         let mut string = String::new();

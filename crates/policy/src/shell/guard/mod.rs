@@ -7,6 +7,7 @@
 
 mod arguments;
 mod arithmetic;
+mod awk;
 mod braces;
 mod builtins;
 mod cd;
