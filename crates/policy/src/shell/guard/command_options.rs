@@ -13,6 +13,10 @@ use super::state::{State, Variable};
 use crate::intent::Access;
 use std::rc::Rc;
 
+/// Options of m4 with a value.
+pub(super) const M4: &str =
+    "D U I B F R t o L define undefine include freeze-state reload-state trace debugfile arglength";
+
 impl Interpreter<'_> {
     /// Judges the commands in a program's options.
     pub(super) fn judge_command_options(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
@@ -49,6 +53,15 @@ impl Interpreter<'_> {
                     self.editor_script(call, state);
                 }
                 self.judge_editor_commands(call, state)
+            }
+            "m4" | "gm4" => {
+                let files = call.operands(M4);
+                for file in if files.is_empty() { &["/dev/stdin"] } else { files.as_slice() } {
+                    let file = if *file == "-" { "/dev/stdin" } else { file };
+                    if let Some(place) = self.resolve_one(file, state) {
+                        self.run_file(&place, Language::Other, state, call);
+                    }
+                }
             }
             "psql" | "sqlite3" | "mysql" | "mariadb" | "gdb" | "dc" | "lftp" | "ftp" => {
                 self.judge_shell_escapes(call, state)

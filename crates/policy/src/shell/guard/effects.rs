@@ -158,7 +158,7 @@ impl Interpreter<'_> {
     }
 
     /// The one path that a file name resolves to, if there is exactly one.
-    fn resolve_one(&self, file: &str, state: &State) -> Option<CleanPath> {
+    pub(super) fn resolve_one(&self, file: &str, state: &State) -> Option<CleanPath> {
         let [super::state::ShellDir::At(cwd)] = state.cwd.as_slice() else { return None };
         if is_marked(file) {
             return None;

@@ -52,6 +52,7 @@ const REFUSED: &[(&str, &str, &[&str])] = &[
         "this code deletes every file of a list",
         &["os.remove|os.unlink|unlink(|unlinkSync|.unlink", "for |while|forEach|map|walk(|each"],
     ),
+    ("inline-shell", "this code runs commands of a shell", &["syscmd"]),
     ("remote-shell", "this code opens a connection of its own", &["/inet/tcp|/inet/udp"]),
     (
         "inline-privilege",

@@ -1,6 +1,7 @@
 //! Programs that run code from a pipe. Shells and interpreters are followed elsewhere.
 
 use super::{Rule, always};
+use crate::shell::guard::command_options::M4;
 use crate::shell::guard::interpreter::Input;
 use crate::shell::guard::interpreters::{is_descriptor, is_stream};
 use crate::shell::guard::options::{Grammar, NamedCommand};
@@ -32,6 +33,21 @@ pub(super) const RULES: &[Rule] = &[
         when: |call| call.name.contains(".so") && call.has(LOADER, "preload audit"),
         stops: &["/lib64/ld-linux-x86-64.so.2 --preload ./x.so /bin/ls", "ld.so --audit=./x.so /bin/ls"],
         spares: &["ld.so --library-path lib /bin/ls", "ld.so /bin/ls --preload"],
+    },
+    Rule {
+        name: "pipe-to-interpreter",
+        why: "runs the macros of m4, which run commands, from the line or from a pipe",
+        programs: "m4 gm4",
+        when: |call| {
+            let typed = matches!(call.input, Input::Text(_) | Input::Piped(_));
+            let files = call.operands(M4);
+            let is_code = |value: &&str| value.contains('(') || value.contains("syscmd");
+            typed && (files.is_empty() || files.iter().any(|file| is_stream(file)))
+                || files.iter().any(|file| is_descriptor(file))
+                || call.values(M4, "D define").iter().any(is_code)
+        },
+        stops: &["echo x | m4", "m4 <<< x", "m4 -D 'x=syscmd(id)' a.m4"],
+        spares: &["m4 a.m4", "m4 -DX=1 a.m4", "m4 < a.m4", "echo x | m4 a.m4"],
     },
     Rule {
         name: "make-shell",
