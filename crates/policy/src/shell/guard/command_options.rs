@@ -4,6 +4,7 @@
 //! A string that one of these programs passes to a shell is parsed like the line itself.
 
 use super::builtins::Language;
+use super::inline_code::between_words;
 use super::interpreter::{Input, Interpreter};
 use super::options::NamedCommand;
 use super::partial_word::PartialWord;
@@ -63,9 +64,22 @@ impl Interpreter<'_> {
                     }
                 }
             }
-            "psql" | "sqlite3" | "mysql" | "mariadb" | "gdb" | "dc" | "lftp" | "ftp" => {
-                self.judge_shell_escapes(call, state)
+            "fzf" => {
+                for value in call.values("bind", "bind") {
+                    // `key:execute(command)`, or `key:execute:command`.
+                    let code = between_words(value, "(", ")").chain(value.splitn(3, ':').nth(2));
+                    for code in code {
+                        self.interpret_with_sh(&PartialWord::text(code), state, &Input::Inherited);
+                    }
+                }
             }
+            name if name.starts_with("pip") => {
+                for editor in call.values("editor", "editor") {
+                    self.interpret_with_sh(&PartialWord::text(editor), state, &Input::Inherited);
+                }
+            }
+            "psql" | "sqlite3" | "mysql" | "mariadb" | "gdb" | "dc" | "lftp" | "ftp" | "gnuplot"
+            | "ipython" | "ipython3" => self.judge_shell_escapes(call, state),
             "xterm" | "konsole" | "gnome-terminal" | "alacritty" | "kitty" => {
                 if let Some(at) = call.args.iter().position(|arg| matches!(arg.as_str(), "-e" | "--" | "-x"))
                 {
@@ -146,9 +160,12 @@ impl Interpreter<'_> {
             Input::Text(text) | Input::Piped(text) => text.known().unwrap_or_default(),
             _ => "",
         };
-        for arg in call.args.iter().map(PartialWord::as_str).chain(typed.lines()) {
+        let statements = call.args.iter().map(PartialWord::as_str).flat_map(|arg| {
+            arg.match_indices(['\n', ';']).map(|(at, _)| &arg[at + 1..]).chain(std::iter::once(arg))
+        });
+        for arg in statements.chain(typed.lines()) {
             let trimmed = arg.trim_start();
-            let code = ["\\!", "!", "shell ", "system ", ".shell ", ".system "]
+            let code = ["\\!", "!!", "!", "%sx ", "%system ", "shell ", "system ", ".shell ", ".system "]
                 .iter()
                 .find_map(|mark| trimmed.strip_prefix(mark));
             if let Some(code) = ["python ", "py "].iter().find_map(|mark| trimmed.strip_prefix(mark)) {

@@ -21,7 +21,7 @@ use std::rc::Rc;
 const SHELLS_OUT: &str = "os.system|subprocess|popen|Popen|commands.get|pty.spawn|os.exec|os.spawn|posix_spawn|system(|\
     system |exec(|exec |execSync|execFile|spawn|child_process|shell_exec|passthru|proc_open|os.execute|io.popen|\
     Kernel.|%x|qx|`|Open3|IO.popen|Runtime|do shell script|shell-command|call-process|Deno.run|Deno.Command|\
-    Bun.spawn|Process.|.execute(";
+    Bun.spawn|Process.|.execute(|os:cmd|:os.cmd|open_port|System.cmd|System.shell|system*";
 /// Quotes of perl and ruby.
 const QUOTES: &[(&str, &str)] = &[
     ("qx(", ")"),
@@ -113,13 +113,16 @@ impl Interpreter<'_> {
         }
         let literals = literals(text);
         let strings: Vec<String> = literals.iter().map(|literal| literal.text.clone()).collect();
-        // A pipe to or from a string: awk's `"cmd" | getline`, perl's `open(F, "cmd |")`.
+        // A pipe to or from a string: awk's `"cmd" | getline`, perl's `open(F, "cmd |")`, gnuplot's
+        // `plot "< cmd"`.
+        let plots = text.contains("plot");
         for literal in &literals {
             let inner = literal.text.trim();
             if literal.piped
-                || (language == Language::Other && (inner.ends_with('|') || inner.starts_with('|')))
+                || (language == Language::Other
+                    && (inner.ends_with('|') || inner.starts_with('|') || (plots && inner.starts_with('<'))))
             {
-                self.judge_string(inner.trim_matches('|'), state);
+                self.judge_string(inner.trim_matches(['|', '<']), state);
             }
         }
         // Code in a string of code: `exec("…")`, `eval("…")`.
@@ -249,18 +252,18 @@ struct Literal {
     text: String,
     /// A pipe, on either side.
     piped: bool,
-    /// Nothing but a comma between it and the literal before.
+    /// Nothing but commas, blanks and `[` between it and the literal before.
     follows: bool,
 }
 
 /// The string literals of a text, in any of the usual quotes.
 fn literals(text: &str) -> Vec<Literal> {
     let mut all: Vec<Literal> = Vec::new();
-    let (mut before, mut comma) = (' ', false);
+    let (mut before, mut follows) = (' ', false);
     let mut chars = text.chars();
     while let Some(open) = chars.next() {
         if !matches!(open, '"' | '\'') {
-            comma = (comma && open.is_whitespace()) || (open == ',' && matches!(before, '"' | '\''));
+            follows &= open.is_whitespace() || matches!(open, ',' | '[');
             // awk's `|&` is a pipe, too.
             let two_way = before == '|' && open == '&';
             before = if open.is_whitespace() || two_way { before } else { open };
@@ -281,10 +284,10 @@ fn literals(text: &str) -> Vec<Literal> {
         if closed {
             let after = chars.as_str().trim_start();
             let piped = before == '|' || (after.starts_with('|') && !after.starts_with("||"));
-            all.push(Literal { text: string, piped, follows: comma && !all.is_empty() });
+            all.push(Literal { text: string, piped, follows });
         }
         before = open;
-        comma = false;
+        follows = true;
     }
     all
 }
@@ -314,7 +317,7 @@ fn between(text: &str, quote: char) -> impl Iterator<Item = &str> {
     text.split(quote).skip(1).step_by(2)
 }
 
-fn between_words<'t>(
+pub(super) fn between_words<'t>(
     text: &'t str,
     open: &'static str,
     close: &'static str,

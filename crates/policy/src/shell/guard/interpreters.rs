@@ -42,8 +42,10 @@ const INTERPRETERS: &[InterpreterSpec] = &[
     spec("node nodejs bun tsx ts-node", "ep", "eval print", "rC"),
     spec("deno", "", "", ""),
     spec("php", "rBRE", "run", "cdzfFS"),
-    spec("jshell lua luajit tclsh wish guile racket sbcl gforth", "e", "eval", "lc"),
+    spec("jshell lua luajit tclsh wish racket sbcl gforth", "e", "eval", "lc"),
     spec("Rscript R julia elixir groovy scala osascript ghci octave", "eE", "eval print", "lI"),
+    spec("guile", "c", "", "elsLCx"),
+    spec("gnuplot", "e", "", "cdp"),
     spec("expect", "c", "", "f"),
 ];
 
@@ -176,7 +178,7 @@ impl Interpreter<'_> {
                 if letter == 'c' {
                     return;
                 }
-            } else if glued.is_empty() && !"i0lCx".contains(letter) {
+            } else if glued.is_empty() && !"i0lCxp".contains(letter) {
                 let value = args.next().map(PartialWord::as_str).unwrap_or_default();
                 if letter == 'm' && call.name.starts_with("py") {
                     let module = value.to_owned();

@@ -5,6 +5,7 @@ use crate::shell::guard::command_options::M4;
 use crate::shell::guard::interpreter::Input;
 use crate::shell::guard::interpreters::{is_descriptor, is_stream};
 use crate::shell::guard::options::{Grammar, NamedCommand};
+use crate::shell::guard::partial_word::PartialWord;
 
 fn reads_stream(call: &NamedCommand<'_>, values: &[&str]) -> bool {
     let streamed = !matches!(call.input, Input::Inherited);
@@ -48,6 +49,18 @@ pub(super) const RULES: &[Rule] = &[
         },
         stops: &["echo x | m4", "m4 <<< x", "m4 -D 'x=syscmd(id)' a.m4"],
         spares: &["m4 a.m4", "m4 -DX=1 a.m4", "m4 < a.m4", "echo x | m4 a.m4"],
+    },
+    Rule {
+        name: "inline-shell",
+        why: "calls a function that runs a command",
+        programs: "erl werl",
+        when: |call| {
+            let calls =
+                |pair: &[PartialWord]| matches!(pair[0].as_str(), "-run" | "-s") && pair[1].as_str() == "os";
+            call.args.windows(2).any(calls)
+        },
+        stops: &["erl -run os cmd id"],
+        spares: &["erl -noshell -s init stop", "erl -run main start"],
     },
     Rule {
         name: "make-shell",
