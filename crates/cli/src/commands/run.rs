@@ -166,12 +166,12 @@ fn print_missed(
     process_env: &ProcessEnv,
 ) {
     let text = CommandText::of(&arguments.command);
-    let mut words = text.words();
-    let hidden = child.hidden_targets(words.get(1..).unwrap_or_default());
+    let hidden = child.hidden_targets(text.words().get(1..).unwrap_or_default());
+    let mut removed = text.removed_words();
     if text.changes_work_tree() {
-        words.push(root.into());
+        removed.push(root.into());
     }
-    let protected = child.protected_targets(&words);
+    let protected = child.protected_targets(&text.changed_words(), &removed);
     let missed_network = child.missed_network();
     let report = child.finish(status);
     print_report(&report, "picoclaw run: ");

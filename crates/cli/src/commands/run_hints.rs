@@ -59,6 +59,11 @@ const FETCHING: [(&str, &str); 24] = [
     ("apt-get", ""),
 ];
 
+/// Programs that only look at files, and fail for other reasons; and programs that remove or move whole trees.
+const READERS: [&str; 14] =
+    ["cat", "cmp", "diff", "egrep", "file", "find", "grep", "head", "ls", "rg", "stat", "tail", "test", "["];
+const REMOVERS: [&str; 4] = ["mv", "rm", "rmdir", "rsync"];
+
 /// Commands of git that change or remove what is protected without naming it.
 const GIT_COMMANDS: [&str; 6] = ["clean", "worktree", "submodule", "lfs", "init", "remote"];
 
@@ -81,7 +86,23 @@ impl CommandText {
 
     /// Everything that may be a path.
     pub(crate) fn words(&self) -> Vec<OsString> {
-        let words = self.commands.iter().flatten().flat_map(|word| word.split(BETWEEN_WORDS));
+        self.words_of(|_| true)
+    }
+
+    /// What may be a path that is changed.
+    pub(crate) fn changed_words(&self) -> Vec<OsString> {
+        self.words_of(|program| !READERS.contains(&program))
+    }
+
+    /// What may be a path that is removed or moved, with all that is in it.
+    pub(crate) fn removed_words(&self) -> Vec<OsString> {
+        self.words_of(|program| REMOVERS.contains(&program))
+    }
+
+    fn words_of(&self, is_counted: impl Fn(&str) -> bool) -> Vec<OsString> {
+        let counted =
+            |command: &&Vec<String>| is_counted(command.first().map_or("", |first| file_name(first)));
+        let words = self.commands.iter().filter(counted).flatten().flat_map(|word| word.split(BETWEEN_WORDS));
         words.filter(|word| !word.is_empty() && !word.starts_with('-')).map(OsString::from).collect()
     }
 
@@ -201,8 +222,11 @@ mod tests {
 
     #[test]
     fn the_words_of_a_line_are_words() {
-        let words = text(&["bash", "-c", "X=../a cp -r 'b' \"/c\" >../d; cat e"]).words();
-        assert_eq!(words, ["bash", "X", "../a", "cp", "b", "/c", "../d", "cat", "e"].map(OsString::from));
+        let words = text(&["bash", "-c", "X=1 cp -r 'b' \"/c\" >../d; cat e"]).words();
+        assert_eq!(words, ["bash", "cp", "b", "/c", "../d", "cat", "e"].map(OsString::from));
         assert_eq!(text(&["cmake", "--prefix=/x"]).words(), ["cmake", "/x"].map(OsString::from));
+        let line = text(&["sh", "-c", "grep x .envrc; rm -rf sub; echo y >z"]);
+        assert_eq!(line.changed_words(), ["sh", "rm", "sub", "echo", "y", "z"].map(OsString::from));
+        assert_eq!(line.removed_words(), ["rm", "sub"].map(OsString::from));
     }
 }

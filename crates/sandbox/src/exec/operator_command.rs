@@ -143,10 +143,13 @@ impl RunningCommand {
         hidden
     }
 
-    /// The protected entries of its workspace that these words of the command are about, as `--unprotect` takes them.
-    pub fn protected_targets(&self, words: &[OsString]) -> Vec<String> {
-        let paths: Vec<PathBuf> = words.iter().filter_map(|word| self.absolute(word)).collect();
-        self.protected.entries_at(&paths).into_iter().take(MAX_HIDDEN).collect()
+    /// The protected entries of its workspace that words of the command name, or that lie in what other words remove, as
+    /// `--unprotect` takes them.
+    pub fn protected_targets(&self, changed: &[OsString], removed: &[OsString]) -> Vec<String> {
+        let paths =
+            |words: &[OsString]| words.iter().filter_map(|word| self.absolute(word)).collect::<Vec<_>>();
+        let entries = self.protected.entries_at(&paths(changed), &paths(removed));
+        entries.into_iter().take(MAX_HIDDEN).collect()
     }
 
     /// The path that a word of the command stands for.

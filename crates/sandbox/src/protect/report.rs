@@ -80,15 +80,15 @@ impl Watch {
         rules
     }
 
-    /// The protected entries that `paths` name, contain or lie in, as `--unprotect` takes them. What a whole directory
-    /// contains of a git directory is named by that.
-    pub(crate) fn entries_at(&self, paths: &[PathBuf]) -> BTreeSet<String> {
+    /// The protected entries that `changed` name or lie in, or that `removed` contain, as `--unprotect` takes them. What a
+    /// whole directory contains of a git directory is named by that.
+    pub(crate) fn entries_at(&self, changed: &[PathBuf], removed: &[PathBuf]) -> BTreeSet<String> {
         let mut entries = BTreeSet::new();
         for (root, scan) in self.protection.roots.iter().zip(&self.before) {
             for (path, (_, mode)) in scan.mounts(&root.source, &self.protection.rules) {
                 let target = root.target.join(&path);
-                let is_within = paths.iter().any(|named| target.starts_with(named) && target != *named);
-                let is_named = paths.iter().any(|named| named.starts_with(&target));
+                let is_within = removed.iter().any(|named| target.starts_with(named));
+                let is_named = changed.iter().any(|named| named.starts_with(&target));
                 if mode == ExposeMode::ReadOnly && (is_named || is_within) {
                     let git_dir =
                         path.ancestors().find(|above| above.ends_with(".git")).filter(|_| !is_named);

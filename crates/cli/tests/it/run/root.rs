@@ -255,8 +255,10 @@ fn a_failed_command_is_followed_by_the_flag_that_it_lacks() {
         let ran = project.sh(line);
         assert!(ran.code != 0 && ran.stderr.contains(&flag), "{why}: {ran:?}");
     }
-    let ran = project.sh("false");
-    assert!(!ran.stderr.contains("hint"), "nothing is known of it: {ran:?}");
+    for line in ["false", "grep nothing .envrc", "grep -r nothing .", "test -e nested/x"] {
+        let ran = project.sh(line);
+        assert!(ran.code != 0 && !ran.stderr.contains("hint"), "nothing is known of it: {ran:?}");
+    }
 }
 
 #[test]

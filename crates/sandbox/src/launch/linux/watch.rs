@@ -104,9 +104,12 @@ impl Watch {
             let tasks: usize = pids.iter().map(|pid| threads(*pid)).sum();
             self.max_tasks.fetch_max(tasks as u64, Ordering::Relaxed);
         }
-        let Ok(is_over) = self.memory.exceeds(&pids, memory_bytes, kinds) else { return self.failed() };
+        let is_over = memory_bytes > 0 && {
+            let Ok(is_over) = self.memory.exceeds(&pids, memory_bytes, kinds) else { return self.failed() };
+            is_over
+        };
         self.failed_counts = 0;
-        (memory_bytes > 0 && is_over).then_some(Status::OutOfMemory)
+        is_over.then_some(Status::OutOfMemory)
     }
 
     fn failed(&mut self) -> Option<Status> {
