@@ -255,7 +255,7 @@ fn a_failed_command_is_followed_by_the_flag_that_it_lacks() {
         let ran = project.sh(line);
         assert!(ran.code != 0 && ran.stderr.contains(&flag), "{why}: {ran:?}");
     }
-    for line in ["false", "grep nothing .envrc", "grep -r nothing .", "test -e nested/x"] {
+    for line in ["false", "grep qqzz .envrc", "grep -r qqzz .", "test -e nested/qqzz"] {
         let ran = project.sh(line);
         assert!(ran.code != 0 && !ran.stderr.contains("hint"), "nothing is known of it: {ran:?}");
     }
