@@ -74,7 +74,8 @@ if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
 else
   begin "all tests but those of the whole program, as root"
   # shellcheck disable=SC2046
-  PICOCLAW_SKIPS=$skips PICOCLAW_PASS=own cargo test --workspace --locked --lib --bins $(integration_tests_except it)
+  PICOCLAW_SKIPS=$skips PICOCLAW_PASS=own cargo test --workspace --locked --lib --bins $(integration_tests_except it) -- \
+    --test-threads "$threads"
   begin "all tests, as an ordinary user (uid 65534)"
   as_ordinary_user
 fi
