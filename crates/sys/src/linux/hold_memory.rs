@@ -80,7 +80,7 @@ fn fill_sockets(mebibytes: usize) -> Result<Vec<OwnedFd>> {
     let (mut held, mut bytes) = (Vec::new(), 0);
     while bytes < mebibytes * BLOCK {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let (from, to) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
+        let (from, to) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
         loop {
             match send(from.as_fd(), &block, SendFlags::NOSIGNAL) {
                 Ok(length) => bytes += length,

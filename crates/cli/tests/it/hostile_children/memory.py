@@ -158,7 +158,7 @@ def mixed():
 def sockets():
     for _ in range(0, most, 200 << 10):
         try:
-            pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+            pair = socket.socketpair()
         except OSError:
             break
         pair[0].setblocking(False)
