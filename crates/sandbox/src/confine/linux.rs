@@ -5,8 +5,8 @@ use crate::fetched::packages_of;
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{
     Backend, Cage, CommandSource, Confinement, HostEntryKind, InstancePaths, IsolateError, LiveHost,
-    MountReason, MountRule, Plan, PlanError, PlanRequest, SearchPath, UserEnvironment, cache_mounts,
-    cage_variables, cargo_settings, filtered_git_config, link_python_packages, passwd_with_home, plan,
+    MountReason, MountRule, PassedGitConfig, Plan, PlanError, PlanRequest, SearchPath, UserEnvironment,
+    cache_mounts, cage_variables, cargo_settings, link_python_packages, passwd_with_home, plan,
     set_network_variables, toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
@@ -96,7 +96,9 @@ impl<'r> PlannedCage<'r> {
             .any(|rule| matches!(rule, MountRule::Tmpfs { target, .. } if *target == runtime_dir));
         let runtime_dir = has_runtime_dir.then_some(runtime_dir);
         link_python_packages(&isolation.toolchains, &home, user);
-        let mut environment = cage_environment(host, user, isolation, &home, search);
+        let project = view.workspace.as_ref().map_or(work_dir.as_path(), |workspace| &workspace.path);
+        let git = PassedGitConfig::of(&home, project);
+        let mut environment = cage_environment(host, user, isolation, (&home, &git), search);
         let closed = view.protected.iter().map(|hidden| hidden.path.as_path()).chain([instance.home()]);
         let closed: Vec<_> = closed.collect();
         plan.mounts.extend(cache_mounts(cache, user, &environment, (host, &home), &closed));
@@ -211,14 +213,14 @@ fn cage_environment(
     host: &Variables,
     user: &UserEnvironment,
     isolation: &IsolationConfig,
-    home: &Path,
+    (home, git): (&Path, &PassedGitConfig),
     search: SearchPath<'_>,
 ) -> Variables {
     let mut environment = cage_variables(host.iter().cloned(), user, &isolation.env_pass, search);
     for (name, place) in toolchain_variables(&isolation.toolchains, (home, host), &LiveHost, user) {
         environment::set(&mut environment, name, place);
     }
-    if let Some(config) = write_git_config(user, home) {
+    if let Some(config) = write_git_config(user, git) {
         environment::set(&mut environment, "GIT_CONFIG_SYSTEM", config);
     }
     if !isolation.debug && environment::get(&environment, "LSAN_OPTIONS").is_none() {
@@ -248,8 +250,9 @@ fn cage_environment(
 /// Writes what passes of the operator's git configuration into the child's user environment, and
 /// returns its path. It stands in for the system's, which it includes, so that repositories and the
 /// child's own home come before it. The child owns the directory: `None` where it has spoilt it.
-fn write_git_config(user: &UserEnvironment, home: &Path) -> Option<PathBuf> {
-    let text = format!("[include]\n\tpath = /etc/gitconfig\n{}", filtered_git_config(home));
+fn write_git_config(user: &UserEnvironment, git: &PassedGitConfig) -> Option<PathBuf> {
+    let ignored = written(user.path(), ("git", "ignore"), &git.ignored)?;
+    let text = format!("[include]\n\tpath = /etc/gitconfig\n{}", git.config_with_ignored(&ignored));
     written(user.path(), ("git", "config"), &text)
 }
 

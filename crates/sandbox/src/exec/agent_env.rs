@@ -6,7 +6,9 @@ use super::exec_env::ExecEnvError;
 use super::fence_paths;
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, operator_home};
 use crate::instance::{Instance, Workspace};
-use crate::isolate::{self, Backend, CacheMode, CommandSource, Enforced, Fence, Grade, UserEnvironment};
+use crate::isolate::{
+    self, Backend, CacheMode, CommandSource, Enforced, Fence, Grade, PassedGitConfig, UserEnvironment,
+};
 use crate::launch::environment::{self, Variables};
 use crate::protect::Protection;
 use crate::state_dir::StateDir;
@@ -123,16 +125,16 @@ impl AgentEnv {
             private: Vec::new(),
             cache: CacheMode::Private,
         })?;
-        let git_config = write_git_config(instance, &host)?;
+        let git_files = write_git_config(instance, &host)?;
         // A directory that cannot be read hides the programs of the directories behind it.
         let path = environment::get(&host, "PATH").unwrap_or_default().to_owned();
         let path = std::env::join_paths(std::env::split_paths(&path).filter(|dir| planned.shows(dir)));
-        let shown = readable.into_iter().chain([git_config.clone()]).map(|path| (path, ExposeMode::ReadOnly));
+        let shown = readable.into_iter().chain(git_files.clone()).map(|path| (path, ExposeMode::ReadOnly));
         for (path, mode) in shown.chain(writable.into_iter().map(|path| (path, ExposeMode::ReadWrite))) {
             planned.show(path, mode);
         }
         let mut confined = planned.build(&Backend::Landlock)?;
-        confined.environment = fence_environment(host, &confined.environment, &git_config);
+        confined.environment = fence_environment(host, &confined.environment, &git_files[0]);
         environment::set(&mut confined.environment, "PATH", path.unwrap_or_default());
         confined.enforced = fence_enforced(confined.enforced);
         Ok(Self { confinement: Confinement::Cage, ..Self::new(confined) })
@@ -210,12 +212,14 @@ fn fence_environment(mut host: Variables, cage: &Variables, git_config: &Path) -
 }
 
 /// Writes the copy of the user's git configuration that commands behind the fence read, where no
-/// command can write.
-fn write_git_config(instance: &Instance, host: &Variables) -> Result<PathBuf, ExecEnvError> {
-    let home = operator_home(host);
+/// command can write, and what git ignores. Agents share it, so it is no workspace's own.
+fn write_git_config(instance: &Instance, host: &Variables) -> Result<[PathBuf; 2], ExecEnvError> {
+    let git = PassedGitConfig::of(&operator_home(host), instance.home());
     let directory = StateDir::open(&instance.join("runtime-user-env"), "git")?;
-    directory.replace("config", isolate::filtered_git_config(&home).as_bytes())?;
-    Ok(directory.path().join("config"))
+    let [config, ignored] = ["config", "ignore"].map(|name| directory.path().join(name));
+    directory.replace("ignore", git.ignored.as_bytes())?;
+    directory.replace("config", git.config_with_ignored(&ignored).as_bytes())?;
+    Ok([config, ignored])
 }
 
 /// What the full fence holds, of what the Landlock backend holds.

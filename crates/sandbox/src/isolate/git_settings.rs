@@ -7,8 +7,8 @@ use std::iter::Peekable;
 pub(crate) struct GitSetting {
     /// Its section, in small letters, without the subsection.
     pub(crate) section: String,
-    /// Whether the section has a subsection, such as that of `[remote "origin"]`.
-    pub(crate) has_subsection: bool,
+    /// The subsection, such as that of `[remote "origin"]`.
+    pub(crate) subsection: Option<Vec<u8>>,
     /// Its name, in small letters.
     pub(crate) name: String,
     /// Its value; `None` for a name alone, which means `true`.
@@ -19,10 +19,10 @@ pub(crate) struct GitSetting {
 pub(crate) fn git_settings(text: &[u8]) -> Vec<GitSetting> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut rest = text.iter().copied().filter(|byte| *byte != b'\r').peekable();
-    let (mut section, mut has_subsection, mut found) = (String::new(), false, Vec::new());
+    let (mut section, mut subsection, mut found) = (String::new(), None, Vec::new());
     while let Some(byte) = rest.next() {
         match byte {
-            b'[' => (section, has_subsection) = header(&mut rest),
+            b'[' => (section, subsection) = header(&mut rest),
             b'#' | b';' => skip_line(&mut rest),
             first if first.is_ascii_alphabetic() => {
                 let mut name = vec![first];
@@ -31,7 +31,8 @@ pub(crate) fn git_settings(text: &[u8]) -> Vec<GitSetting> {
                 }
                 let value = (rest.next() == Some(b'=')).then(|| value(&mut rest));
                 let name = String::from_utf8_lossy(name.trim_ascii()).to_ascii_lowercase();
-                found.push(GitSetting { section: section.clone(), has_subsection, name, value });
+                let (section, subsection) = (section.clone(), subsection.clone());
+                found.push(GitSetting { section, subsection, name, value });
             }
             _ => {}
         }
@@ -39,8 +40,8 @@ pub(crate) fn git_settings(text: &[u8]) -> Vec<GitSetting> {
     found
 }
 
-/// The first word of a header, which ends with a bracket outside quotes, and whether there is more.
-fn header(rest: &mut impl Iterator<Item = u8>) -> (String, bool) {
+/// The name of a section and its subsection. The header ends with a bracket outside quotes.
+fn header(rest: &mut impl Iterator<Item = u8>) -> (String, Option<Vec<u8>>) {
     let (mut header, mut is_quoted, mut has_quotes) = (Vec::new(), false, false);
     while let Some(byte) = rest.next() {
         match byte {
@@ -51,10 +52,15 @@ fn header(rest: &mut impl Iterator<Item = u8>) -> (String, bool) {
             byte => header.push(byte),
         }
     }
-    let mut words = header.split(|byte| byte.is_ascii_whitespace() || *byte == b'.');
-    let mut words = words.by_ref().filter(|word| !word.is_empty());
-    let name = String::from_utf8_lossy(words.next().unwrap_or_default()).to_ascii_lowercase();
-    (name, has_quotes || words.next().is_some())
+    let header = header.trim_ascii_start();
+    let end = header.iter().position(|byte| byte.is_ascii_whitespace() || *byte == b'.');
+    let (name, subsection) = header.split_at(end.unwrap_or(header.len()));
+    let subsection = match subsection.split_first() {
+        Some((b'.', subsection)) => subsection,
+        _ => subsection.trim_ascii_start(),
+    };
+    let has_subsection = has_quotes || !subsection.is_empty();
+    (String::from_utf8_lossy(name).to_ascii_lowercase(), has_subsection.then(|| subsection.to_owned()))
 }
 
 /// The text to the end of the line, without quotes, comments and the white space around it.

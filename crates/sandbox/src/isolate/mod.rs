@@ -58,7 +58,7 @@ pub(crate) use environment::DEFAULT_PATH;
 pub use environment::{SearchPath, UserEnvironment, cage_variables};
 pub use error::{IsolateError, PlanError, StartError};
 pub use expose_paths::exposure_faults;
-pub use git_config::filtered_git_config;
+pub use git_config::PassedGitConfig;
 pub(crate) use git_settings::git_settings;
 pub use host_files::{HostEntry, HostEntryKind, HostFiles, LiveHost};
 #[cfg(target_os = "linux")]

@@ -149,7 +149,7 @@ pub(crate) fn is_git_dir(path: &Path) -> bool {
 /// `core.worktree` of a git configuration.
 fn core_worktree(text: &str) -> Option<String> {
     let is_it = |setting: &GitSetting| {
-        setting.section == "core" && !setting.has_subsection && setting.name == "worktree"
+        setting.section == "core" && setting.subsection.is_none() && setting.name == "worktree"
     };
     let setting = git_settings(text.as_bytes()).into_iter().rfind(is_it)?;
     String::from_utf8(setting.value?).ok()

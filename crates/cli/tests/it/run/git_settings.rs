@@ -25,6 +25,27 @@ fn tastes_pass_and_programs_do_not() {
 }
 
 #[test]
+fn the_identity_of_a_directory_and_what_is_ignored_everywhere_pass() {
+    if !is_here("git") {
+        return;
+    }
+    let Some(project) = Project::new("included git settings") else { return };
+    project.file(
+        ".gitconfig",
+        "[user]\nemail = own\n[includeIf \"gitdir:~/project/\"]\npath = .gitconfig-work\n",
+    );
+    project.file(".gitconfig-work", "[user]\nemail = work\n[core]\nfsmonitor = id\n");
+    project.file(".config/git/ignore", "*.swp\n");
+    project.host("cd project && git init -q . && touch seen hidden.swp");
+    let line = "git config user.email; git config core.fsmonitor; git status --short";
+    let ran = project.sh(line);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "work\n?? seen\n"), "{ran:?}");
+    project.host("mkdir other");
+    let ran = project.sh_in("other", &[], "git config user.email");
+    assert_eq!(ran.stdout, "own\n", "a project elsewhere: {ran:?}");
+}
+
+#[test]
 fn a_spoilt_copy_changes_nothing_outside() {
     if !is_here("git") {
         return;
@@ -40,6 +61,7 @@ fn a_spoilt_copy_changes_nothing_outside() {
             "another text",
             "rm -f $GIT_CONFIG_SYSTEM; echo '[alias] evil = !id' > $GIT_CONFIG_SYSTEM".to_owned(),
         ),
+        ("a FIFO beside it", "cd $(dirname $GIT_CONFIG_SYSTEM); rm -f ignore; mkfifo ignore".to_owned()),
         (
             "a link to a directory",
             format!("cd $(dirname $GIT_CONFIG_SYSTEM)/.. && rm -rf git && ln -s {outside} git"),
