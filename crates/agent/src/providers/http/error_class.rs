@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_failuremay_come_with_a_good_status() {
+    fn a_failure_may_come_with_a_good_status() {
         for (why, document, want) in [
             ("no error", json!({"choices": []}), None),
             ("an empty one", json!({"error": null}), None),
