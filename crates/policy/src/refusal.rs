@@ -107,8 +107,8 @@ impl Layer {
     /// The spelling in the ledger and in JSON output.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Registry => "hall",
-            Self::Policy => "desk",
+            Self::Registry => "registry",
+            Self::Policy => "policy",
             Self::Guard => "guard",
             Self::Root => "root",
             Self::Cage => "cage",

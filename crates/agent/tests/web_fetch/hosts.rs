@@ -18,7 +18,7 @@ fn a_server_on_loopback_is_reached_by_its_whitelist_alone() {
     assert_eq!(server.visits(), 1, "nothing was dialled");
     let records = closed.records();
     assert_eq!(records.len(), 2, "decided and finished");
-    assert_eq!(records[0].layer.as_deref(), Some("desk"));
+    assert_eq!(records[0].layer.as_deref(), Some("policy"));
     assert_eq!(records[0].intent, Some(format!("connect {} [127.0.0.1]", server.url("/a"))));
 }
 

@@ -76,7 +76,7 @@ fn a_check_of_an_address_says_why_and_connects_to_nothing() {
     assert_eq!(no.code, 1, "{no:?}");
     assert_eq!(
         no.stdout,
-        "deny\naccess denied: host is not on the public internet\nrule: public hosts\nlayer: desk\ncode: host_not_allowed\n\
+        "deny\naccess denied: host is not on the public internet\nrule: public hosts\nlayer: policy\ncode: host_not_allowed\n\
          hint: `127.0.0.1` is this machine; `tools.web.private_host_whitelist`: [\"127.0.0.1\"] in the configuration would allow exactly this\n"
     );
     instance.configure(OPEN);

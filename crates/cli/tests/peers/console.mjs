@@ -102,7 +102,7 @@ const refused = stream(page).filter({hasText: '/etc/passwd'}).first();
 await refused.locator('.allows').waitFor();
 const words = await refused.textContent();
 assert.match(words, /access denied: path is outside the workspace/, 'why');
-assert.match(words, /rule workspace · layer desk · outside_workspace/, 'which rule and layer');
+assert.match(words, /rule workspace · layer policy · outside_workspace/, 'which rule and layer');
 assert.match(words, /What would allow it\s*tools\.allow_read_paths: \["\^\/etc\/passwd\$"\]/, 'what would allow it');
 assert.match(await stream(page).filter({hasText: 'gpj.exe'}).first().textContent(), /\\u\{202e\}gpj\.exe/, 'what would turn text around is spelled out');
 assert.ok(await stream(page).filter({hasText: ATTACK}).count() >= 3, 'file name, command, and the name of a tool that a model made up');

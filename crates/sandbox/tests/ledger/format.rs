@@ -55,7 +55,7 @@ fn a_record_has_the_keys_of_the_contract_in_their_order() {
         ("abandoned", r#""phase":"abandoned","origin":"tool""#),
         (
             "denied",
-            r#""verdict":"deny","code":"outside_workspace","rule":"workspace","layer":"desk","enforced":null,"outcome":null,"duration_us":null,"prev":""#,
+            r#""verdict":"deny","code":"outside_workspace","rule":"workspace","layer":"policy","enforced":null,"outcome":null,"duration_us":null,"prev":""#,
         ),
     ];
     assert_eq!(lines.len(), rows.len());

@@ -113,7 +113,7 @@ mod tests {
                 "read_file",
                 Reply::Refused(no),
                 true,
-                json!({"code": "outside_workspace", "rule": "workspace", "layer": "desk", "hint": "add a rule"}),
+                json!({"code": "outside_workspace", "rule": "workspace", "layer": "policy", "hint": "add a rule"}),
             ),
             (
                 "a listing",

@@ -100,7 +100,7 @@ fn json_tells_every_call_and_ends_with_the_answer_or_the_error() {
     assert_eq!((&told[1]["ok"], &told[3]["ok"]), (&true.into(), &false.into()));
     assert!(told[1]["duration_ms"].is_u64(), "{}", told[1]);
     assert_eq!(told[3]["refusal"]["code"], "outside_workspace");
-    assert_eq!(told[3]["refusal"]["layer"], "desk");
+    assert_eq!(told[3]["refusal"]["layer"], "policy");
     assert_eq!((&told[4]["text"], &told[4]["model"]), (&"done".into(), &"s".into()));
     for (why, arguments, code) in [
         ("the script is over", &["agent", "--json", "-m", "x"][..], 1),

@@ -24,7 +24,7 @@ fn a_session_looks_as_it_should() {
         "main› count",
         "✓ exec seq 1 9 · allowed · ",
         "  │ 1\n  │ 2\n  │ 3\n  │ 4\n  │ (5 more lines)\n",
-        "✗ read_file /etc/passwd · refused by workspace (desk) · ",
+        "✗ read_file /etc/passwd · refused by workspace (policy) · ",
         "  │ access denied: path is outside the workspace\n",
     ] {
         assert!(screen.contains(line), "{line:?} in\n{screen}");
