@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use picoclaw_policy::config::looks_secret;
 use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::exec::{HiddenTarget, OperatorCommand, RunningCommand};
-use picoclaw_sandbox::launch::{Deadline, Limit, Principal, PublishedPort, Status, Streams};
+use picoclaw_sandbox::launch::{Deadline, Limit, Principal, PublishedPort, Status, Streams, find_program};
 use picoclaw_sandbox::protect::Report;
 use picoclaw_sandbox::{CommandError, HostAgents, printable, printable_path, terminal};
 use std::ffi::OsString;
@@ -151,7 +151,7 @@ fn caged(
         let debugger = CommandText::of(&arguments.command).debugger_with_prompt();
         print_debugger(debugger.filter(|_| !asked.is_debugged()));
     } else {
-        print_missed(child, status, arguments, asked, &project.root, process_env);
+        print_missed(child, status, arguments, asked, &project, process_env);
     }
     Ok((status, limit))
 }
@@ -162,11 +162,15 @@ fn print_missed(
     status: Status,
     arguments: &RunArguments,
     asked: &CageOptions,
-    root: &Path,
+    project: &Project,
     process_env: &ProcessEnv,
 ) {
+    let root = &project.root;
     let text = CommandText::of(&arguments.command);
-    let hidden = child.hidden_targets(text.words().get(1..).unwrap_or_default());
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let programs = text.program_names().filter_map(|name| find_program(name, &search, &project.dir).ok());
+    let words = text.words().into_iter().skip(1).chain(programs.map(PathBuf::into_os_string));
+    let hidden = child.hidden_targets(&words.collect::<Vec<_>>());
     let mut removed = text.removed_words();
     if text.changes_work_tree() {
         removed.push(root.into());
@@ -187,6 +191,11 @@ fn print_missed(
         print::note(
             "hint: this cage has no network, and its own caches of packages: `--net host` opens it, \
              `--cache shared` shows what you have downloaded",
+        );
+    }
+    if arguments.command.iter().any(|word| word.to_string_lossy().starts_with("/dev/fd/")) {
+        print::note(
+            "hint: of your shell's descriptors only the standard streams pass; put the shell's line into the cage: `bash -c '…'`",
         );
     }
     print_debugger(text.debugger().filter(|_| !asked.is_debugged()));

@@ -1,7 +1,7 @@
 //! What a command that was run in a cage may have missed, as far as its words tell: the program, and those of a shell's line.
 
 use std::borrow::Cow;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 /// The words of a command.
 #[derive(Debug)]
@@ -97,6 +97,12 @@ impl CommandText {
     /// What may be a path that is removed or moved, with all that is in it.
     pub(crate) fn removed_words(&self) -> Vec<OsString> {
         self.words_of(|program| REMOVERS.contains(&program))
+    }
+
+    /// The programs that are looked up in `PATH`.
+    pub(crate) fn program_names(&self) -> impl Iterator<Item = &OsStr> {
+        let names = self.commands.iter().filter_map(|command| command.first());
+        names.filter(|name| !name.contains('/')).map(OsStr::new)
     }
 
     fn words_of(&self, is_counted: impl Fn(&str) -> bool) -> Vec<OsString> {

@@ -7,6 +7,7 @@ mod doctor;
 mod exec_env;
 mod fence_paths;
 mod host_fs;
+mod manifest_paths;
 mod operator_command;
 mod run;
 mod session;

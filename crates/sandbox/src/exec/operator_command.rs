@@ -4,6 +4,7 @@
 //! when it ends.
 
 use super::exec_env::log_unenforced;
+use super::manifest_paths::manifest_paths;
 use crate::command_error::CommandError;
 use crate::confine::{CageRequest, ChildDir, PlannedCage};
 use crate::file_lock::FileLock;
@@ -19,6 +20,7 @@ use crate::launch::{
     NetCounters, Principal, PublishError, PublishedPort, Running, Status, Streams, WorkDir,
 };
 use crate::ledger::{Entry, Ledger};
+use crate::os_file::read_regular_file;
 use crate::permit::OutcomeGuard;
 use crate::project_envs::ProjectEnvs;
 use crate::protect::{Report, Watch};
@@ -104,8 +106,11 @@ pub struct HiddenTarget {
 const MAX_NAMES: usize = 1_000;
 const MAX_HIDDEN: usize = 3;
 
+/// The largest script that is told from a program.
+const MAX_SCRIPT_BYTES: u64 = 1 << 20;
+
 impl RunningCommand {
-    /// Links in the working directory and in the workspace, and arguments, that lead to what the
+    /// Links in the working directory and in the workspace, paths of its manifests, and arguments, that lead to what the
     /// cage does not show. What lies behind a name with a dot is not for a hint.
     pub fn hidden_targets(&self, arguments: &[OsString]) -> Vec<HiddenTarget> {
         if self.plan.mounts.is_empty() {
@@ -120,7 +125,8 @@ impl RunningCommand {
         let names = dirs.filter_map(|dir| std::fs::read_dir(dir).ok());
         let links = names.flat_map(|names| names.flatten().take(MAX_NAMES));
         let links = links.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
-        let named = arguments.iter().filter_map(|argument| self.absolute(argument));
+        let of_manifests = manifest_paths(&self.work_dir);
+        let named = arguments.iter().chain(&of_manifests).filter_map(|argument| self.absolute(argument));
         let mut hidden: Vec<HiddenTarget> = Vec::new();
         for name in links.map(|entry| entry.path()).chain(named) {
             let (name, target) = match name.canonicalize() {
@@ -302,9 +308,9 @@ impl OperatorCommand<'_> {
         let decided = self.decided(work_dir).enforcing(confined.layers());
         ledger.append(std::slice::from_ref(&decided))?;
         let outcome = OutcomeGuard::new(Arc::clone(ledger), decided);
-        let (argv, principal) = (self.command.to_vec(), self.principal.clone());
+        let (program, argv) = with_shell(program, self.command);
         let started =
-            confined.spec(program.to_path_buf(), argv, handle, principal).and_then(|(spec, protected)| {
+            confined.spec(program, argv, handle, self.principal.clone()).and_then(|(spec, protected)| {
                 let mut spec = LaunchSpec { streams: self.streams.clone(), deadline: self.deadline, ..spec };
                 for (name, value) in variables.iter().chain(self.variables) {
                     environment::set(&mut spec.environment, name, value.clone());
@@ -352,6 +358,16 @@ struct PreparedCommand<'c> {
     variables: Vec<(OsString, OsString)>,
     /// Ports of the host that lead to it.
     ports: Vec<ListeningPort>,
+}
+
+/// The program and its arguments; a script without a `#!` line is the shell's, as for shells and `execvp`.
+fn with_shell(program: &Path, command: &[OsString]) -> (PathBuf, Vec<OsString>) {
+    let text = read_regular_file(program, MAX_SCRIPT_BYTES);
+    if !text.is_ok_and(|text| !text.contains(&0) && !text.starts_with(b"#!")) {
+        return (program.to_owned(), command.to_vec());
+    }
+    let arguments = command.iter().skip(1).cloned();
+    ("/bin/sh".into(), ["sh".into(), program.into()].into_iter().chain(arguments).collect())
 }
 
 /// Whether a path is the kernel's or the system's, of which a cage has its own selection.

@@ -8,14 +8,14 @@ use std::process::Command;
 
 impl Project {
     /// A shell line in the directory `dir`, relative to the temporary directory.
-    fn sh_in(&self, dir: &str, flags: &[&str], line: &str) -> Ran {
+    pub(super) fn sh_in(&self, dir: &str, flags: &[&str], line: &str) -> Ran {
         let mut command = self.command(flags);
         let command = command.args(["--", "sh", "-c", line]).current_dir(self.instance.dir().join(dir));
         ran(command.output().unwrap())
     }
 
     /// Arranges files on the host.
-    fn host(&self, line: &str) {
+    pub(super) fn host(&self, line: &str) {
         let identity = ["AUTHOR", "COMMITTER"]
             .iter()
             .flat_map(|who| [(format!("GIT_{who}_NAME"), "a"), (format!("GIT_{who}_EMAIL"), "a@b")]);
@@ -237,6 +237,30 @@ fn a_link_that_leads_out_is_named_with_the_flag_that_shows_it() {
     let named = project.run(&["--", "cat", Path::new(&flag).join("file").to_str().unwrap()]);
     assert!(named.stderr.contains(&format!("`--ro {flag}/file` shows it")), "{named:?}");
     assert!(!project.sh("true").stderr.contains("hint"), "the control: nothing failed");
+}
+
+#[test]
+fn a_dependency_beside_the_project_and_a_program_of_the_home_are_named() {
+    let Some(project) = Project::new("what a line and a manifest name") else { return };
+    project
+        .host("mkdir lib bin && printf '#!/bin/sh\\necho tool\\n' > bin/own-tool && chmod +x bin/own-tool");
+    let home = project.instance.dir().canonicalize().unwrap();
+    project
+        .file("project/Cargo.toml", "[package]\nname = \"x\"\n[dependencies]\nlib = { path = \"../lib\" }\n");
+    let failed = project.sh("false");
+    assert!(failed.stderr.contains(&format!("`--ro {}/lib` shows it", home.display())), "{failed:?}");
+    assert!(!project.sh("true").stderr.contains("hint"), "the control: nothing failed");
+    let path = format!("{}/bin:/usr/bin:/bin", home.display());
+    let tool = format!("{}/bin/own-tool", home.display());
+    let run = |arguments: &[&str]| ran(project.command(arguments).env("PATH", &path).output().unwrap());
+    let missed = run(&["--", "sh", "-c", "own-tool"]);
+    assert!(missed.code == 127 && missed.stderr.contains(&format!("`--ro {tool}` shows it")), "{missed:?}");
+    assert_eq!(run(&["--ro", &tool, "--", "sh", "-c", "own-tool"]).stdout, "tool\n");
+    let substituted = run(&["--", "cat", "/dev/fd/63"]);
+    assert!(
+        substituted.code == 1 && substituted.stderr.contains("only the standard streams pass"),
+        "{substituted:?}"
+    );
 }
 
 #[test]

@@ -12,8 +12,16 @@ fn the_status_is_the_commands_own_or_says_what_went_wrong() {
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o644)).unwrap();
     let lost = project.file("project/no-interpreter", "#!/no/such/interpreter\n");
     std::fs::set_permissions(&lost, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for (name, text) in [("plain-script", &b"exit $#\n"[..]), ("no-script", b"MZ\0\0"), ("empty", b"")] {
+        let file = project.file(&format!("project/{name}"), "");
+        std::fs::write(&file, text).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
     for (why, arguments, code, says) in [
         ("success", &["--", "true"][..], 0, ""),
+        ("a script that names no interpreter", &["./plain-script", "a", "-b"], 2, ""),
+        ("an empty one", &["./empty"], 0, ""),
+        ("a program of another system", &["./no-script"], 126, "Exec format error"),
         ("without the dashes", &["sh", "-c", "exit 8"], 8, ""),
         ("without them, after a flag", &["--net", "none", "sh", "-c", "exit 8"], 8, ""),
         ("dashes of its own", &["--", "sh", "-c", "exit $#", "a", "--", "--net"], 2, ""),
