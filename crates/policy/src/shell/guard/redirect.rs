@@ -14,11 +14,19 @@ use std::rc::Rc;
 /// The effects of a command's redirections.
 pub(super) struct RedirectionEffects {
     pub(super) input: Option<Input>,
-    pub(super) outputs: Vec<(CleanPath, FileMode)>,
+    pub(super) outputs: Vec<OutputFile>,
     /// Whether the output goes only to files.
     pub(super) quiet: bool,
     /// Whether one of them may fail.
     pub(super) may_fail: bool,
+}
+
+/// A file that a redirection opens for writing.
+pub(super) struct OutputFile {
+    path: CleanPath,
+    mode: FileMode,
+    /// Whether it is standard output; else another descriptor, to which that may be copied.
+    is_standard: bool,
 }
 
 impl Interpreter<'_> {
@@ -56,7 +64,9 @@ impl Interpreter<'_> {
                 RedirectionKind::HereString(word) => {
                     let text = single_value(self.expand_scalar(word, state));
                     self.has_quoted_code |= holds_code(&text);
-                    all.input = Some(Input::Text(text));
+                    if number.unwrap_or(0) == 0 {
+                        all.input = Some(Input::Text(text));
+                    }
                 }
                 RedirectionKind::HereDocument(document) => {
                     let text = single_value(self.expand_text(document.body(), state));
@@ -86,30 +96,30 @@ impl Interpreter<'_> {
         }
         let places = self.judge_path(text, access, state);
         all.may_fail |= text != "/dev/null";
-        if mode == FileMode::Read {
+        if matches!(mode, FileMode::Read | FileMode::ReadWrite) {
             if number.unwrap_or(0) == 0 {
                 let stream = is_stream(text) || places.iter().any(|place| is_stream(&place.to_string()));
                 all.input =
                     Some(if stream { Input::Piped(PartialWord::gap(ANYTHING)) } else { Input::File(places) });
+                return;
             }
-            return;
+            if mode == FileMode::Read {
+                return;
+            }
         }
-        if matches!(number, None | Some(1)) {
-            all.outputs.extend(places.into_iter().map(|place| (place, mode)));
-            all.quiet = true;
-        }
+        let is_standard = matches!(number, None | Some(1));
+        all.outputs.extend(places.into_iter().map(|path| OutputFile { path, mode, is_standard }));
+        all.quiet |= is_standard;
     }
 
     /// Records the content that a redirection leaves in its files.
-    pub(super) fn record_output(
-        &mut self,
-        outputs: &[(CleanPath, FileMode)],
-        output: &PartialWord,
-        flow: &mut Flow,
-    ) {
-        for (path, mode) in outputs {
+    pub(super) fn record_output(&mut self, outputs: &[OutputFile], output: &PartialWord, flow: &mut Flow) {
+        for OutputFile { path, mode, is_standard } in outputs {
             for state in [&mut flow.ok, &mut flow.fail].into_iter().flatten() {
-                let mut content = content_of(output);
+                let mut content = match content_of(output) {
+                    Content::Known(_) if !is_standard => Content::Computed,
+                    content => content,
+                };
                 if matches!(mode, FileMode::Append | FileMode::AppendBoth) {
                     content = match (state.files.get(path), content) {
                         (Some(Content::Downloaded), _) | (_, Content::Downloaded) => Content::Downloaded,
