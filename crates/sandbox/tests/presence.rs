@@ -257,3 +257,19 @@ fn registered_processes_are_stopped_and_no_others() {
     drop(registration);
     assert_eq!(std::fs::read_dir(&running).unwrap().count(), 1, "the one that is held by hand");
 }
+
+#[test]
+fn programs_that_end_meanwhile_are_no_error() {
+    let home = tempfile::tempdir().unwrap();
+    let registry = ProcessRegistry::open(home.path()).unwrap();
+    std::thread::scope(|scope| {
+        let comes_and_goes = scope.spawn(|| {
+            for _ in 0..3_000 {
+                drop(registry.register(Role::Agent).unwrap());
+            }
+        });
+        while !comes_and_goes.is_finished() {
+            registry.others().unwrap();
+        }
+    });
+}

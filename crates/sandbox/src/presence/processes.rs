@@ -112,8 +112,6 @@ impl ProcessRegistry {
 
     /// Adds this process, and removes the entries of programs that were killed.
     pub fn register(&self, role: Role) -> Result<Registration, PresenceError> {
-        // What cannot be tidied now is tidied later.
-        let _ = self.others();
         let pid = i32::try_from(std::process::id()).unwrap_or_default();
         let name = format!("{}-{pid}-{}", role.as_str(), Process::start_time(pid).unwrap_or_default());
         // Removes the entries of programs that were killed: no other call may come for a long time.
@@ -139,8 +137,11 @@ impl ProcessRegistry {
             let Some(process) = find_process(name) else { continue };
             let Ok(file) = self.file(name, OFlags::empty()) else { continue };
             match FileLock::try_exclusive(file) {
-                Ok(Some(_lock)) => unlinkat(&*self.dir, name, AtFlags::empty())
-                    .map_err(PresenceError::of("tidy", &self.path))?,
+                Ok(Some(_lock)) => match unlinkat(&*self.dir, name, AtFlags::empty()) {
+                    // Its program, or another that looked, has removed it meanwhile.
+                    Ok(()) | Err(Errno::NOENT) => {}
+                    Err(errno) => return Err(PresenceError::of("tidy", &self.path)(errno)),
+                },
                 Ok(None) | Err(_) => processes.push(process),
             }
         }
