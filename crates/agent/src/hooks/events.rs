@@ -88,7 +88,7 @@ impl HookEvent {
 }
 
 /// Whether an `observe` list may contain `name`.
-pub fn knows_kind(name: &str) -> bool {
+pub(super) fn knows_kind(name: &str) -> bool {
     matches!(name, "" | "*" | "all") || KINDS.iter().any(|(kind, short)| covers(name, kind, short))
 }
 

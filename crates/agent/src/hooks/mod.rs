@@ -17,7 +17,7 @@ mod turn_hooks;
 pub use call_hooks::CallHooks;
 pub use decision::{Decision, HookReply, Meta, ToolDecision};
 pub use error::HookError;
-pub use events::{HookEvent, knows_kind};
+pub use events::HookEvent;
 pub use turn_hooks::HookAbort;
 pub(crate) use turn_hooks::{HookOutcome, TurnHooks};
 
@@ -64,6 +64,11 @@ impl Hooks {
             .into_iter()
             .map(|hook| Arc::new(HookProcess::new(hook, Arc::clone(warden), subject.clone())))
             .collect();
+        for process in &processes {
+            for kind in process.observes().iter().filter(|kind| !events::knows_kind(kind)) {
+                tracing::warn!(target: "hooks", hook = process.name(), observe = kind, "No event has this name");
+            }
+        }
         let timeout = Duration::from_millis(config.observer_timeout_ms);
         let observers = processes
             .iter()

@@ -153,3 +153,17 @@ fn observers_hear_the_end_of_a_turn() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(heard(), "agent.turn.start\nagent.turn.end\n".repeat(2));
 }
+
+#[test]
+fn an_event_that_does_not_exist_is_named() {
+    let instance = TestInstance::with_config("{}");
+    let script = instance.dir().join("hook.py");
+    std::fs::write(&script, HOOK).unwrap();
+    for (kind, is_known) in [("turn_start", true), ("agent.tool.*", true), ("turn_starts", false)] {
+        let observe = json!({"observe": [kind], "env": {"HOME": instance.dir()}});
+        instance.configure(&with_hook(script.to_str().unwrap(), observe).to_string());
+        let ran = instance.run(&["agent", "-m", "echo ran"]);
+        assert_eq!(ran.stdout, "ran\n", "{kind}: {ran:?}");
+        assert_eq!(ran.stderr.contains("No event has this name"), !is_known, "{kind}: {ran:?}");
+    }
+}
