@@ -1,5 +1,4 @@
-//! The cost of judging. In full, by hand: `cargo test --release -p picoclaw-policy --test shell_cost --
-//! --ignored --nocapture`.
+//! No input may make a judgement take long; `make bench` measures more of them.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene up has failed")]
 
@@ -7,8 +6,8 @@
 mod inputs;
 
 use picoclaw_policy::config::{ExecConfig, Guard as Mode, OnBlock};
+use picoclaw_policy::shell::Dialect;
 use picoclaw_policy::shell::guard::{Confinement, Guard, GuardContext, NoFileSystem};
-use picoclaw_policy::shell::{Dialect, parse};
 use picoclaw_policy::{CleanPath, PathRules, Protected, Reach, Zones};
 use std::path::Path;
 use std::time::Duration;
@@ -58,83 +57,6 @@ fn judged(guard: &Guard, text: &str) -> Duration {
     spent
 }
 
-fn read_in(text: &str) -> Duration {
-    let start = worked();
-    let script = parse(text, Dialect::Bash);
-    let spent = worked() - start;
-    drop(script);
-    spent
-}
-
-/// Inputs of about `size` bytes, each long in another way.
-fn long(size: usize) -> Vec<(&'static str, String)> {
-    vec![
-        ("one long word", format!("echo {}", "a".repeat(size - 5))),
-        ("many words", format!("echo {}", "ab ".repeat((size - 5) / 3))),
-        ("many paths", format!("cat {}", "a/b ".repeat((size - 5) / 4))),
-        ("many commands", "ls -l a;".repeat(size / 8)),
-        ("a long pipeline", format!("a{}", "|bb".repeat(size / 3 - 1))),
-        ("a chain", format!("a{}", "&&b".repeat(size / 3 - 1))),
-        ("many assignments", "a=b;".repeat(size / 4)),
-        ("many variables", (0..size / 9).map(|n| format!("a{n:05}=b;")).collect()),
-        ("a variable that doubles", format!("a=bb;{}", "a=$a$a;".repeat(size / 7 - 1))),
-        ("many substitutions", format!("echo {}", "$(b)".repeat(size / 4 - 2))),
-        ("many globs", format!("ls {}", "* ".repeat(size / 2 - 2))),
-        ("one long pattern", format!("ls {}", "*".repeat(size - 4))),
-        ("many braces", format!("ls {}", "{a,b} ".repeat(size / 6 - 1))),
-        ("nested loops", format!("{}ls;{}", "for a in b c;do ".repeat(20), "done;".repeat(20))),
-        ("many loops", "for a in b;do c=$a$c;done;".repeat(size / 26)),
-        ("many functions", (0..size / 20).map(|n| format!("f{n:05}() {{ a; }};f{n:05};")).collect()),
-        (
-            "functions that call",
-            (0..size / 30).map(|n| format!("f{:05}() {{ f{n:05};f{n:05}; }};", n + 1)).collect::<String>()
-                + "f00100",
-        ),
-        ("a here-document", format!("cat <<E\n{}\nE", "line of text\n".repeat(size / 13 - 2))),
-        ("many redirections", format!("a {}", ">b ".repeat(size / 3 - 1))),
-        ("many tests", "[ -f a ];".repeat(size / 9)),
-        ("many cds", "cd a;".repeat(size / 5)),
-        ("many conditions", "if a;then b=c;fi;".repeat(size / 17)),
-        ("inline code", format!("python3 -c '{}'", "print(\"a\", \"b\")\n".repeat(size / 17))),
-        ("inline shells", format!("python3 -c 'os.system({})'", "\"ls\",".repeat(size / 5 - 8))),
-        ("strings in strings", format!("sh -c '{}'", "sh -c \"ls a\";".repeat(size / 13 - 1))),
-        ("a sed script", format!("sed '{}' x", "s/a/b/;".repeat(size / 7 - 2))),
-        ("replacements", "a=bbb;c=${a//b/cc};".repeat(size / 19)),
-        ("slashes", format!("cat {}", "../".repeat(size / 3 - 2))),
-    ]
-}
-
-#[test]
-#[ignore = "a measurement, for a release build"]
-fn what_judging_costs() {
-    let start = worked();
-    let strict = guard(Mode::Strict);
-    judged(&strict, "ls");
-    eprintln!("first judgement, rules loaded: {:?}", worked() - start);
-    let smart = guard(Mode::Smart);
-    for text in [
-        "ls -la src",
-        "git commit -m 'fix the reader' && git log --oneline -5",
-        "grep -rn \"TODO\" --include='*.rs' src | wc -l",
-        "find . -name '*.py' -print0 | xargs -0 grep -n foo",
-        "for f in *.txt; do wc -l \"$f\"; done",
-        "cd build && cmake .. && make -j4 2>&1 | tail -20",
-    ] {
-        for (name, guard) in [("strict", &strict), ("smart", &smart)] {
-            let mut times: Vec<Duration> = (0..501).map(|_| judged(guard, text)).collect();
-            times.sort();
-            eprintln!("{name:7} {:>9.1?} median {:>9.1?} least  {text}", times[250], times[0]);
-        }
-    }
-    for size in [4 * 1024, 16 * 1024, 64 * 1024] {
-        for (name, text) in long(size) {
-            let least = (0..3).map(|_| judged(&strict, &text)).min().unwrap_or_default();
-            let reading = (0..3).map(|_| read_in(&text)).min().unwrap_or_default();
-            eprintln!("{:>6} bytes {least:>10.2?} ({reading:>9.2?} of it reading)  {name}", text.len());
-        }
-    }
-}
-
 /// The inputs of the bench, and the slowest of them.
 fn slowest(random: usize) -> (Duration, String) {
     let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
@@ -160,10 +82,4 @@ fn no_input_takes_long() {
     let limit = Duration::from_millis(if cfg!(debug_assertions) { 1_000 } else { 50 });
     let (took, text) = slowest(1_000);
     assert!(took <= limit, "{took:?}: {}", text.chars().take(300).collect::<String>());
-}
-
-#[test]
-#[ignore = "a measurement, for a release build"]
-fn the_slowest_inputs() {
-    slowest(10_000);
 }

@@ -9,7 +9,6 @@
 )]
 
 #[cfg(test)]
-mod cost;
 #[cfg(test)]
 mod durable;
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! One table over both resolvers, races, kills, hostile inputs, and costs.
+//! One table over both resolvers, races, kills, hostile inputs, and what is synced.
 //!
 //! Invariant: every attack is shown to work without the protection, or the test proves nothing.
 
 mod agree;
-mod cost;
+mod durable;
 mod effects;
 mod fixture;
 mod hostile;
