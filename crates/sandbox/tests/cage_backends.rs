@@ -3,7 +3,7 @@
 #![expect(
     clippy::expect_used,
     clippy::disallowed_methods,
-    reason = "a test stops where it cannot go on, and looks at the host from outside the rooms"
+    reason = "a test stops where it cannot go on, and looks at the host from outside the sandbox"
 )]
 
 #[expect(dead_code, reason = "each test file uses a part of it")]
@@ -23,7 +23,8 @@ use std::sync::Arc;
 fn probed(native: bool, bwrap: bool, landlock: Option<u32>) -> ProbeResult {
     let missing = |what: &str| Unusable::Missing(what.to_owned());
     let bwrap = if bwrap { Ok(PathBuf::from("/usr/bin/bwrap")) } else { Err(missing("not installed")) };
-    ProbeResult { native: if native { Ok(()) } else { Err(missing("no user namespaces")) }, bwrap, landlock }
+    let native = if native { Ok(()) } else { Err(missing("no user namespaces")) };
+    ProbeResult { native, bwrap, landlock, remedy: None }
 }
 
 #[test]

@@ -187,6 +187,7 @@ fn report(
             "native": tried(&probed.native),
             "bwrap": tried(&probed.bwrap.clone().map(|_| ())),
             "landlock_abi": probed.landlock,
+            "remedy": probed.remedy,
         },
         "rung": backend,
         "enforced": enforced,
@@ -230,6 +231,7 @@ fn report_text(report: &Value, columns: Columns) -> String {
         text(&report["host"]["bwrap"]),
         report["host"]["landlock_abi"]
     )];
+    lines.extend(report["host"]["remedy"].as_str().map(|remedy| format!("hint: {remedy}")));
     let has_cage = match report["error"].as_str() {
         Some(why) => {
             lines.push(format!("no cage is available: {why}"));

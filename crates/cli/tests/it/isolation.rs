@@ -262,6 +262,8 @@ fn without_user_namespaces_the_weaker_backend_is_taken_and_says_what_it_lacks() 
         assert_eq!(ran.code, code, "the network, {why}: {ran:?}");
         assert_eq!(ran.stderr.contains("there is no loopback"), code == 7, "{why}: {ran:?}");
     }
+    let ran = without_user_namespaces(&instance, &["doctor"]).unwrap();
+    assert!(ran.stdout.contains("`sudo sysctl user.max_user_namespaces=10000` does"), "the remedy: {ran:?}");
     instance.configure(r#"{"isolation": {"enabled": true, "backend": "native"}}"#);
     let ran = without_user_namespaces(&instance, &["tool", "list_dir", "{}"]).unwrap();
     assert_eq!(ran.code, 2, "enabled and not to be had: the program does not start: {ran:?}");

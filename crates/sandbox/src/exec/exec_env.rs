@@ -162,7 +162,7 @@ pub(super) fn log_unenforced(backend: &Backend, isolation: &IsolationConfig) {
     match backend {
         _ if less.is_empty() => {}
         Backend::Landlock => {
-            tracing::warn!(target: "isolation", layers = less, "Landlock alone holds less than a cage");
+            tracing::warn!(target: "isolation", layers = less, "Landlock alone holds less than a cage; `picoclaw doctor` says why there is none");
         }
         Backend::RestrictedToken => {
             tracing::warn!(target: "isolation", layers = less, "A restricted token holds less than a cage");

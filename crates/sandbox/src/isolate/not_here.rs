@@ -29,7 +29,7 @@ pub fn run_doctor_checks(
 /// None of the backends of Linux.
 pub fn probe(_path: &OsStr) -> ProbeResult {
     let missing = || Unusable::Missing(format!("this is {SYSTEM}"));
-    ProbeResult { native: Err(missing()), bwrap: Err(missing()), landlock: None }
+    ProbeResult { native: Err(missing()), bwrap: Err(missing()), landlock: None, remedy: None }
 }
 
 /// A UNIX socket, which is not tried here.

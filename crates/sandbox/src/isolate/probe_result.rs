@@ -12,6 +12,8 @@ pub struct ProbeResult {
     pub bwrap: Result<PathBuf, Unusable>,
     /// The Landlock ABI version, if there is one.
     pub landlock: Option<u32>,
+    /// What would let our own namespaces work, where a setting of the kernel forbids them.
+    pub remedy: Option<&'static str>,
 }
 
 /// Why a backend cannot be used.

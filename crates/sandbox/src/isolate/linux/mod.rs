@@ -16,6 +16,7 @@ mod seccomp_filter;
 mod seccomp_rules;
 mod select_backend;
 mod sock_diag;
+mod user_namespaces;
 
 use crate::isolate::error::IsolateError;
 pub use bwrap::{INSTALL_HINTS, bwrap_arguments, find_bwrap};

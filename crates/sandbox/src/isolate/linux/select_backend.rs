@@ -22,7 +22,7 @@ pub fn select_backend(isolation: &IsolationConfig, path: &OsStr) -> Result<Backe
         BackendChoice::Native => Err(untried()),
         BackendChoice::Auto | BackendChoice::Bwrap => try_bwrap(path),
     };
-    choose_backend(isolation, &ProbeResult { native, bwrap, landlock: landlock::abi() })
+    choose_backend(isolation, &ProbeResult { native, bwrap, landlock: landlock::abi(), remedy: None })
 }
 
 /// The backend that is attempted without a probe, if the configuration allows it: where a native cage works, the probe would
