@@ -1,4 +1,4 @@
-//! Instruction files that the operator blessed, by the hash of their text: `<home>/state/trusted.json`.
+//! Instruction files that the operator trusts, by the hash of their text: `<home>/state/trusted.json`.
 
 use crate::authors::Since;
 use crate::ledger::Timestamp;
@@ -18,7 +18,7 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// One blessed file.
+/// One trusted file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trusted {
     /// The SHA-256 of its text.
@@ -30,7 +30,7 @@ pub struct Trusted {
     pub at: String,
 }
 
-/// The blessed files of an instance, by path.
+/// The trusted files of an instance, by path.
 #[derive(Debug)]
 pub struct TrustedFiles(StateDir);
 
@@ -40,16 +40,16 @@ impl TrustedFiles {
         Ok(Self(StateDir::of_instance(home)?))
     }
 
-    /// The blessed files. A file that cannot be read blesses nothing.
+    /// The trusted files. A file that cannot be read makes none trusted.
     pub fn read(&self) -> BTreeMap<String, Trusted> {
         let bytes = self.0.read(FILE, MAX_FILE_BYTES).unwrap_or_else(|why| {
-            tracing::warn!(target: "prompt", error = %why, "The blessed files cannot be read");
+            tracing::warn!(target: "prompt", error = %why, "The trusted files cannot be read");
             None
         });
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// Blesses a file with this hash, as it is since then.
+    /// Trusts a file with this hash, as it is since then.
     pub fn add(&self, path: &Path, sha256: &str, since: Since) -> Result<(), StateError> {
         let _held = self.0.lock(LOCK, LOCK_TIMEOUT)?;
         let mut files = self.read();

@@ -1,4 +1,4 @@
-//! Files that become instructions are text with a history: unless the operator blessed its content, a
+//! Files that become instructions are text with a history: unless the operator trusts its content, a
 //! turn that reads such a file is bounded by every agent on whose behalf it could have been written.
 
 use picoclaw_policy::AgentId;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub struct InstructionFile {
     /// Its path.
     pub path: PathBuf,
-    /// The hash of its text; `None` when it is too long to be blessed.
+    /// The hash of its text; `None` when it is too long to be trusted.
     pub sha256: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl InstructionHistory {
     /// The agents that bound a turn of `owner` that reads these files. An unreadable history bounds by every
     /// agent.
     pub fn bounds(&self, owner: &AgentId, files: &[InstructionFile]) -> Vec<AgentId> {
-        let Some(since) = self.unblessed_since(files) else { return Vec::new() };
+        let Some(since) = self.untrusted_since(files) else { return Vec::new() };
         // The first version did not record who had started a subagent.
         let may_start = |allowed: &[String]| allowed.iter().any(|name| name == "*" || name == owner.as_str());
         let starters = self.agents.iter().filter(|(_, allowed)| may_start(allowed));
@@ -65,13 +65,13 @@ impl InstructionHistory {
         })
     }
 
-    /// Whether the operator blessed the content of a file.
-    pub fn is_blessed(&self, file: &InstructionFile) -> bool {
-        self.unblessed_since(std::slice::from_ref(file)).is_none()
+    /// Whether the operator trusts the content of a file.
+    pub fn is_trusted(&self, file: &InstructionFile) -> bool {
+        self.untrusted_since(std::slice::from_ref(file)).is_none()
     }
 
-    /// The point since which one of the files may have been changed; `None` when all are blessed.
-    fn unblessed_since(&self, files: &[InstructionFile]) -> Option<Since> {
+    /// The point since which one of the files may have been changed; `None` when all are trusted.
+    fn untrusted_since(&self, files: &[InstructionFile]) -> Option<Since> {
         let trusted = self.trusted.read();
         let since = |file: &InstructionFile| match trusted.get(&file.path.display().to_string()) {
             Some(known) if file.sha256.as_ref() == Some(&known.sha256) => None,

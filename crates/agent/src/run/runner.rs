@@ -320,7 +320,7 @@ impl Runner {
         if subject.lineage.len() > turn.subject.lineage.len() {
             let names: Vec<_> = subject.lineage.iter().map(|agent| format!("`{agent}`")).collect();
             (turn.events)(Event::Notice(format!(
-                "this turn may do only what {} may: its instructions were not blessed (`picoclaw status` shows which, `picoclaw trust FILE` blesses)",
+                "this turn may do only what {} may: its instructions were not trusted (`picoclaw status` shows which, `picoclaw trust FILE` trusts one)",
                 names.join(", ")
             )));
         }

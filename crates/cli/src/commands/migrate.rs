@@ -60,7 +60,7 @@ const STRICTER: &[(&str, &str)] = &[
     ("tools.cron.allow_command", "`command_confirm` lifts nothing"),
     (
         "heartbeat.enabled",
-        "a turn that reads `HEARTBEAT.md` has no more rights than who wrote it; `picoclaw trust` blesses it",
+        "a turn that reads `HEARTBEAT.md` has no more rights than who wrote it; `picoclaw trust` lifts that",
     ),
 ];
 

@@ -131,7 +131,7 @@ fn isolation_text(config: &Config) -> String {
     }
 }
 
-/// The instruction files of each agent: whether they are blessed, and who bounds a turn that reads them.
+/// The instruction files of each agent: whether they are trusted, and who bounds a turn that reads them.
 fn instructions_json(settings: &StatusInput) -> Result<Value> {
     if !Instance::exists(&settings.home) {
         return Ok(json!([]));
@@ -146,7 +146,7 @@ fn instructions_json(settings: &StatusInput) -> Result<Value> {
             rows.push(json!({
                 "agent": agent.id.as_str(),
                 "path": file.path.display().to_string(),
-                "blessed": history.is_blessed(&file),
+                "trusted": history.is_trusted(&file),
                 "bounded_by": bounds.iter().map(|agent| agent.as_str()).collect::<Vec<_>>(),
             }));
         }
@@ -159,10 +159,10 @@ fn instruction_lines(status: &Value) -> Vec<String> {
     let line = |row: &Value| {
         let bounds: Vec<_> =
             row["bounded_by"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let state = match (row["blessed"] == true, bounds.as_slice()) {
-            (true, _) => "blessed".to_owned(),
-            (false, []) => "not blessed; written by its agent alone".to_owned(),
-            (false, bounds) => format!("not blessed; its turns are bounded by {}", bounds.join(", ")),
+        let state = match (row["trusted"] == true, bounds.as_slice()) {
+            (true, _) => "trusted".to_owned(),
+            (false, []) => "not trusted; written by its agent alone".to_owned(),
+            (false, bounds) => format!("not trusted; its turns are bounded by {}", bounds.join(", ")),
         };
         format!("instructions: {} ({state})", printable(row["path"].as_str().unwrap_or("-")))
     };

@@ -1,4 +1,4 @@
-//! `picoclaw trust FILE`: blesses the content of an instruction file.
+//! `picoclaw trust FILE`: trusts the content of an instruction file.
 
 use crate::arguments::TrustArguments;
 use crate::exit::{self, Exit};
@@ -15,7 +15,7 @@ use picoclaw_sandbox::trust::TrustedFiles;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Blesses the files as they are now.
+/// Trusts the files as they are now.
 pub(crate) fn run(arguments: &TrustArguments, settings: &Settings) -> Result<Exit> {
     let instance = app::open_instance(settings)?;
     let mut files = Vec::new();

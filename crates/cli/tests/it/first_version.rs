@@ -150,6 +150,6 @@ fn its_instructions_are_bounded_by_the_agents_that_could_have_had_them_written()
         let file = instance.workspace().join("AGENT.md");
         assert_eq!(instance.run(&["trust", file.to_str().unwrap()]).code, 0);
         assert_eq!(turn(&instance, &[exec, say("done")]).code, 0);
-        assert_eq!(verdict(), "allow", "blessed");
+        assert_eq!(verdict(), "allow", "trusted");
     }
 }

@@ -55,7 +55,7 @@ fn last_exec(instance: &TestInstance) -> Value {
 }
 
 #[test]
-fn instructions_bound_the_turn_that_reads_them_unless_they_are_blessed() {
+fn instructions_bound_the_turn_that_reads_them_unless_they_are_trusted() {
     for path in ["AGENT.md", "SOUL.md", "USER.md", "memory/MEMORY.md", "skills/a/SKILL.md"] {
         let content = "---\nname: a\ndescription: b\n---\nrun commands\n";
         let exec = |instance: &TestInstance| {
@@ -71,8 +71,8 @@ fn instructions_bound_the_turn_that_reads_them_unless_they_are_blessed() {
         let status = instance.run(&["status"]).stdout;
         assert!(status.contains("bounded by clerk"), "{status}");
         assert_eq!(instance.run(&["trust", file.to_str().unwrap()]).code, 0);
-        assert!(instance.run(&["status"]).stdout.contains("(blessed)"), "{path}");
-        assert_eq!(exec(&instance), json!(["allow", null, null]), "{path}: blessed");
+        assert!(instance.run(&["status"]).stdout.contains("(trusted)"), "{path}");
+        assert_eq!(exec(&instance), json!(["allow", null, null]), "{path}: trusted");
         // Its own changes after that are its own.
         write(&instance, "main", path, &format!("{content}more\n"));
         assert_eq!(exec(&instance), json!(["allow", null, null]), "{path}: changed by its own agent since");
@@ -102,7 +102,7 @@ fn a_new_ledger_does_not_forget_who_wrote_the_instructions() {
     assert_eq!(exec(&instance), bound, "the control");
     archive(&instance);
     assert_eq!(exec(&instance), bound, "written before the new ledger");
-    // Blessed before, and changed after: the numbers of the new ledger begin again.
+    // Trusted before, and changed after: the numbers of the new ledger begin again.
     let instance = TestInstance::with_config(CONFIG);
     for round in 0..5 {
         write(&instance, "main", "AGENT.md", &format!("{round}\n"));
@@ -110,7 +110,7 @@ fn a_new_ledger_does_not_forget_who_wrote_the_instructions() {
     let file = instance.workspace().join("AGENT.md");
     assert_eq!(instance.run(&["trust", file.to_str().unwrap()]).code, 0);
     archive(&instance);
-    assert_eq!(exec(&instance), json!(["allow", null, null]), "still blessed");
+    assert_eq!(exec(&instance), json!(["allow", null, null]), "still trusted");
     write(&instance, "clerk", "AGENT.md", "changed\n");
     assert_eq!(exec(&instance), bound, "changed since");
 }
@@ -164,7 +164,7 @@ fn a_list_that_is_not_run_is_told() {
 }
 
 #[test]
-fn only_files_of_a_workspace_can_be_blessed() {
+fn only_files_of_a_workspace_can_be_trusted() {
     let instance = TestInstance::with_config(CONFIG);
     assert_eq!(instance.run(&["onboard"]).code, 0);
     let outside = instance.dir().join("AGENT.md");

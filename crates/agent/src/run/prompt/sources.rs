@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The longest file whose content can be blessed.
+/// The longest file whose content can be trusted.
 const MAX_WHOLE_BYTES: usize = 1 << 20;
 
 /// The part of one workspace file that is read.
