@@ -267,7 +267,7 @@ pub(crate) struct ToolArguments {
 #[derive(Debug, Args)]
 #[command(
     override_usage = "picoclaw run [OPTIONS] -- CMD [ARGS]...",
-    after_help = "Exit codes: the command's own; 128+n for a signal; 124 for --timeout; 125 when the cage could not be built; 126 and 127 as shells do."
+    after_help = "Exit codes: the command's own; 128+n for a signal; 124 for --timeout; 125 when the cage could not be built; 126 and 127 as shells do; 2 for a flag that is not understood."
 )]
 pub(crate) struct RunArguments {
     /// The working directory, which the command may write, instead of the current one
@@ -291,10 +291,10 @@ pub(crate) struct RunArguments {
     /// Let the command sign and decrypt by your gpg-agent, and read your public keys; private keys stay outside
     #[arg(long)]
     pub(crate) gpg: bool,
-    /// Caches of package managers: the project's own, yours beneath what the run adds, or empty ones
+    /// Which caches of package managers the command gets
     #[arg(long, value_enum, default_value_t)]
     pub(crate) cache: CacheArgument,
-    /// Relay a port of this host's loopback, and no other address, to a port of the cage's
+    /// Forward a port of this host's loopback, and of no other address, to a port in the cage
     #[arg(long, value_name = "HOSTPORT[:CAGEPORT]")]
     pub(crate) publish: Vec<String>,
     /// Kill the command after this time, such as 30s or 5m
@@ -342,7 +342,7 @@ pub(crate) struct CageArguments {
     /// Let the command write a protected file of its directory, such as .git/config
     #[arg(long, value_name = "PATH")]
     pub(crate) unprotect: Vec<PathBuf>,
-    /// The network: `none`, a private loopback, which is the default without a profile, or `host`
+    /// The network: `none`, a private loopback, which is the default unless a profile opens it, or `host`
     #[arg(long, value_parser = ["none", "host"])]
     pub(crate) net: Option<String>,
     /// Toolchains to expose: `auto`, `none` or a list such as `rust,node`

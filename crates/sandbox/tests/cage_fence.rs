@@ -3,7 +3,7 @@
 #![expect(
     clippy::expect_used,
     clippy::disallowed_methods,
-    reason = "a test stops where it cannot go on, and looks at the host from outside the rooms"
+    reason = "a test stops where it cannot go on, and looks at the host from outside the sandbox"
 )]
 
 #[expect(dead_code, reason = "each test file uses a part of it")]

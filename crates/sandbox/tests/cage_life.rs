@@ -4,7 +4,7 @@
     clippy::expect_used,
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "a test stops where it cannot go on, and looks at the host from outside the rooms"
+    reason = "a test stops where it cannot go on, and looks at the host from outside the sandbox"
 )]
 
 #[expect(dead_code, reason = "each test file uses a part of it")]
