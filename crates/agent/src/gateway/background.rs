@@ -55,7 +55,7 @@ struct HeartbeatTask {
     _services: Arc<Services>,
 }
 
-/// JobRunner jobs, and keeps their services alive.
+/// Runs jobs, and keeps their services alive.
 struct JobsTask {
     jobs: JobExecutor,
     _services: Arc<Services>,

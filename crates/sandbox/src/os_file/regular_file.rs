@@ -18,6 +18,7 @@ pub(crate) fn read_regular_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> 
     let file = openat(CWD, path, flags, Mode::empty())?;
     check(fstat(&file)?)?;
     let mut content = Vec::new();
-    File::from(file).take(limit).read_to_end(&mut content)?;
-    Ok(content)
+    File::from(file).take(limit.saturating_add(1)).read_to_end(&mut content)?;
+    // It may have grown meanwhile.
+    if content.len() as u64 > limit { Err(ErrorKind::FileTooLarge.into()) } else { Ok(content) }
 }

@@ -130,7 +130,7 @@ impl ServerConnection {
     pub(super) async fn list_tools(&self, max: usize) -> Result<Vec<Value>, ServiceError> {
         let mut tools = Vec::new();
         let mut cursor = None;
-        // OutputLimit the pages too, since a page may be empty.
+        // The pages are limited too, since a page may be empty.
         for _ in 0..=max {
             let page = rmcp::model::PaginatedRequestParams::default().with_cursor(cursor);
             let page = self.service.peer().list_tools(Some(page)).await?;
@@ -205,7 +205,7 @@ fn root_cause(why: &(dyn std::error::Error + 'static)) -> String {
     shorten(&deepest.to_string())
 }
 
-/// OutputLimit text that a server may have written, and removes the URL, which may contain a secret.
+/// Cuts text that a server may have written, and removes the URL, which may contain a secret.
 fn shorten(text: &str) -> String {
     let text = text.split(" for url (").next().unwrap_or_default();
     text.chars().take(MAX_ERROR_CHARS).collect()

@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::tools::PendingCall;
-use data_encoding::HEXLOWER;
+use picoclaw_sandbox::presence::random_token;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -35,7 +35,7 @@ impl PendingApprovals {
         if pending.len() >= MAX_PENDING {
             return Err(Box::new(asked));
         }
-        let Some(ticket) = new_ticket() else { return Err(Box::new(asked)) };
+        let Ok(ticket) = random_token() else { return Err(Box::new(asked)) };
         pending.insert(ticket.clone(), PendingApproval { asked, call_hash: call_hash(call) });
         Ok(ticket)
     }
@@ -56,11 +56,4 @@ fn call_hash(call: &Call) -> [u8; 32] {
         hash.update(part);
     }
     hash.finalize().into()
-}
-
-/// 128 random bits in hexadecimal.
-fn new_ticket() -> Option<String> {
-    let mut bytes = [0; 16];
-    rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes).ok()?;
-    Some(HEXLOWER.encode(&bytes))
 }

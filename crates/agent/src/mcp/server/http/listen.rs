@@ -75,7 +75,7 @@ async fn handle(
             let mut request = request.map(BodyTimeout::new);
             request.extensions_mut().insert(disconnected);
             let mut response = service.handle(request).await;
-            // TurnOutcome a session is complete when it is answered.
+            // The end of a session is complete when it is answered.
             if is_delete && response.status() == StatusCode::ACCEPTED {
                 *response.status_mut() = StatusCode::NO_CONTENT;
             }
