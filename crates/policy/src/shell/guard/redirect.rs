@@ -96,18 +96,16 @@ impl Interpreter<'_> {
         }
         let places = self.judge_path(text, access, state);
         all.may_fail |= text != "/dev/null";
-        if matches!(mode, FileMode::Read | FileMode::ReadWrite) {
-            if number.unwrap_or(0) == 0 {
-                let stream = is_stream(text) || places.iter().any(|place| is_stream(&place.to_string()));
-                all.input =
-                    Some(if stream { Input::Piped(PartialWord::gap(ANYTHING)) } else { Input::File(places) });
-                return;
-            }
-            if mode == FileMode::Read {
-                return;
-            }
+        if matches!(mode, FileMode::Read | FileMode::ReadWrite) && number.unwrap_or(0) == 0 {
+            let stream = is_stream(text) || places.iter().any(|place| is_stream(&place.to_string()));
+            let input =
+                if stream { Input::Piped(PartialWord::gap(ANYTHING)) } else { Input::File(places.clone()) };
+            all.input = Some(input);
         }
-        let is_standard = matches!(number, None | Some(1));
+        if mode == FileMode::Read {
+            return;
+        }
+        let is_standard = number.map_or(mode != FileMode::ReadWrite, |number| number == 1);
         all.outputs.extend(places.into_iter().map(|path| OutputFile { path, mode, is_standard }));
         all.quiet |= is_standard;
     }
@@ -120,10 +118,12 @@ impl Interpreter<'_> {
                     Content::Known(_) if !is_standard => Content::Computed,
                     content => content,
                 };
-                if matches!(mode, FileMode::Append | FileMode::AppendBoth) {
+                if matches!(mode, FileMode::Append | FileMode::AppendBoth | FileMode::ReadWrite) {
                     content = match (state.files.get(path), content) {
                         (Some(Content::Downloaded), _) | (_, Content::Downloaded) => Content::Downloaded,
-                        (Some(Content::Known(old)), Content::Known(new)) if old.len() < MAX_KNOWN_LEN => {
+                        (Some(Content::Known(old)), Content::Known(new))
+                            if *mode != FileMode::ReadWrite && old.len() < MAX_KNOWN_LEN =>
+                        {
                             Content::Known(format!("{old}{new}"))
                         }
                         _ => Content::Computed,
