@@ -362,8 +362,9 @@ struct PreparedCommand<'c> {
 
 /// The program and its arguments; a script without a `#!` line is the shell's, as for shells and `execvp`.
 fn with_shell(program: &Path, command: &[OsString]) -> (PathBuf, Vec<OsString>) {
-    let text = read_regular_file(program, MAX_SCRIPT_BYTES);
-    if !text.is_ok_and(|text| !text.contains(&0) && !text.starts_with(b"#!")) {
+    let is_script = read_regular_file(program, MAX_SCRIPT_BYTES)
+        .is_ok_and(|text| !text.contains(&0) && !text.starts_with(b"#!"));
+    if !is_script {
         return (program.to_owned(), command.to_vec());
     }
     let arguments = command.iter().skip(1).cloned();

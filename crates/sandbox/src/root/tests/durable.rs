@@ -31,17 +31,20 @@ fn a_write_syncs_the_file_before_its_new_name_and_the_directory_after_it() {
     fixture.build("dir d");
     let top = fixture.home().parent().unwrap().to_owned();
     let log = top.join("strace");
+    let can_trace = Command::new("strace").args(["-o", "/dev/null", "true"]).output();
+    if !can_trace.is_ok_and(|ran| ran.status.success()) {
+        picoclaw_testing::skip!("`strace` is not installed, or may not trace here");
+        return;
+    }
     let ran = Command::new("strace")
         .args(["-f", "-qq", "-y", "-e", "trace=fsync,fdatasync,rename,renameat,renameat2,linkat", "-o"])
         .arg(&log)
         .arg(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "--test-threads=1", "root::tests::durable::two_writes"])
         .env(AT, &top)
-        .output();
-    if !ran.is_ok_and(|ran| ran.status.success()) {
-        picoclaw_testing::skip!("`strace` is not installed, or may not trace here");
-        return;
-    }
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{ran:?}");
     let log = std::fs::read_to_string(&log).unwrap();
     let directory = format!("<{}>)", fixture.workspace().join("d").canonicalize().unwrap().display());
     let steps = log.lines().filter(|line| line.contains("/workspace/d")).map(|line| {
