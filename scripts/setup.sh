@@ -1,19 +1,30 @@
 #!/usr/bin/env bash
 # Installs what the tests need and this machine lacks, or says loudly what will be skipped.
 set -u
+cd "$(dirname "$0")/.."
+
+# It compiles while everything else waits for the network.
+bash scripts/deny.sh --install &
+deny=$!
 
 # need PROGRAM|FILE PACKAGE WHY: the tests run real commands in it, or look at a real screen with it.
 need() {
   if command -v "$1" >/dev/null || [ -f "$1" ]; then return; fi
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "setup: installing $2, $3"
-    (apt-get update -qq && apt-get install -y -qq --no-install-recommends "$2") >/dev/null 2>&1
+    update_once
+    apt-get install -y -qq --no-install-recommends "$2" >/dev/null 2>&1
   fi
   if command -v "$1" >/dev/null || [ -f "$1" ]; then
     echo "setup: $2 is there"
   else
     echo "setup: $2 is missing and could not be installed (apt install $2); tests that need it are skipped"
   fi
+}
+
+update_once() {
+  [ -n "${updated-}" ] || apt-get update -qq >/dev/null 2>&1
+  updated=1
 }
 
 need bwrap bubblewrap "which the tests run real commands in"
@@ -25,7 +36,5 @@ need gpg gpg "which signs in the tests"
 need runc runc "in whose containers the tests look at what holds"
 need /usr/share/containers/seccomp.json golang-github-containers-common "whose system call filter containers have by default"
 need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 "with which the program is compiled for Windows"
-# One waits for the network, the other compiles.
-bash "$(dirname "$0")/deny.sh" --install &
-bash "$(dirname "$0")/peers.sh"
-wait $!
+bash scripts/peers.sh
+wait "$deny"

@@ -25,7 +25,7 @@ fn backends() -> Vec<Backend> {
     let mut backends = vec![Backend::Native, Backend::Landlock];
     match find_bwrap(OsStr::new("/usr/bin:/bin")) {
         Some(bwrap) => backends.push(Backend::Bwrap(bwrap)),
-        None => eprintln!("SKIPPED: bubblewrap is not installed"),
+        None => picoclaw_testing::skip!("bubblewrap is not installed"),
     }
     backends
 }

@@ -7,10 +7,9 @@ mod children;
 mod row;
 mod site;
 
-use crate::test_instance::TestInstance;
+use crate::test_instance::host;
 use callers::CALLERS;
 use row::{LAYERS, Row};
-use serde_json::Value;
 use site::Isolation;
 use std::path::Path;
 use std::sync::Mutex;
@@ -129,7 +128,6 @@ fn lacking() -> Option<String> {
     if !Path::new("/usr/bin/python3").exists() {
         return Some("there is no python3".to_owned());
     }
-    let doctor = TestInstance::with_config("{}").run(&["doctor", "--json"]).stdout;
-    let native = serde_json::from_str::<Value>(&doctor).unwrap()["host"]["native"].clone();
+    let native = &host()["native"];
     (native != "yes").then(|| format!("this host gives no native cage: {native}"))
 }

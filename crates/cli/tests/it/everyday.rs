@@ -3,7 +3,7 @@
 mod compare;
 mod flags;
 
-use crate::test_instance::{Ran, TestInstance, ran};
+use crate::test_instance::{Ran, TestInstance, has_native_cage, ran};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -163,14 +163,7 @@ fn is_installed(program: &str) -> bool {
 
 /// An instance, where this host gives a cage.
 fn instance() -> Option<TestInstance> {
-    let instance = TestInstance::with_config("{}");
-    let doctor: serde_json::Value =
-        serde_json::from_str(&instance.run(&["doctor", "--json"]).stdout).unwrap();
-    if doctor["host"]["native"] == "yes" {
-        return Some(instance);
-    }
-    picoclaw_testing::skip!("everyday work: this host gives no native cage: {}", doctor["host"]["native"]);
-    None
+    has_native_cage("everyday work").then(|| TestInstance::with_config("{}"))
 }
 
 #[test]

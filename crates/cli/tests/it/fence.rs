@@ -2,9 +2,8 @@
 //! the guard's text analysis has no part in it.
 
 use crate::run::is_here;
-use crate::test_instance::TestInstance;
+use crate::test_instance::{TestInstance, host};
 use std::os::unix::net::UnixListener;
-use std::path::Path;
 
 const FULL: &str = r#"{"isolation": {"enabled": false}}"#;
 const OFF: &str = r#"{"isolation": {"enabled": false}, "tools": {"exec": {"fence": "off"}}}"#;
@@ -22,8 +21,8 @@ fn script(instance: &TestInstance, text: &str) -> String {
 
 /// With a directory beside the instance that holds `SECRET` in a file, and a home of its own.
 fn instance(config: &str) -> Option<TestInstance> {
-    if !is_here("bash") || !Path::new("/sys/kernel/security/landlock").exists() && !has_landlock() {
-        picoclaw_testing::skip!("no Landlock here, so there is no fence");
+    if !is_here("bash") || host()["landlock_abi"].is_null() {
+        picoclaw_testing::skip!("no bash or no Landlock here, so there is no fence");
         return None;
     }
     let instance = TestInstance::with_config(config);
@@ -44,11 +43,6 @@ fn instance(config: &str) -> Option<TestInstance> {
     }
     let home = instance.dir().join("user").display().to_string();
     Some(instance.with_env("HOME", &home))
-}
-
-fn has_landlock() -> bool {
-    std::fs::read_to_string("/sys/kernel/security/lsm").is_ok_and(|list| list.contains("landlock"))
-        || TestInstance::new().run(&["doctor"]).stdout.contains("Landlock ABI")
 }
 
 #[test]

@@ -1,20 +1,10 @@
 //! Isolation from the outside: asked for and had, asked for and not to be had, examined.
 
-use crate::test_instance::TestInstance;
+use crate::test_instance::{TestInstance, has_native_cage};
 use serde_json::{Value, json};
 
 fn exec(instance: &TestInstance, command: &str) -> crate::test_instance::Ran {
     instance.tool("exec", &json!({"command": command}).to_string())
-}
-
-/// Whether this host gives a cage at all; a test that needs one says so when it does not.
-fn has_cage(instance: &TestInstance, why: &str) -> bool {
-    let doctor: Value = serde_json::from_str(&instance.run(&["doctor", "--json"]).stdout).unwrap();
-    let native = doctor["host"]["native"] == "yes";
-    if !native {
-        picoclaw_testing::skip!("{why}: this host gives no native cage: {}", doctor["host"]["native"]);
-    }
-    native
 }
 
 #[test]
@@ -33,7 +23,7 @@ fn what_the_text_does_not_say_the_kernel_holds() {
         let instance = TestInstance::with_config(&format!(
             r#"{{"isolation": {{"enabled": {isolation}}}, "tools": {{"exec": {{"guard": "smart", "fence": {fence}}}}}}}"#
         ));
-        if isolation && !has_cage(&instance, name) {
+        if isolation && !has_native_cage(name) {
             continue;
         }
         let ran = exec(&instance, reads);
@@ -53,7 +43,7 @@ fn a_caged_command_sees_its_workspace_and_little_else() {
     let instance = TestInstance::with_config(
         r#"{"isolation": {"enabled": true}, "tools": {"exec": {"guard": "smart"}}}"#,
     );
-    if !has_cage(&instance, "the view") {
+    if !has_native_cage("the view") {
         return;
     }
     assert_eq!(instance.tool("write_file", r#"{"path": "mine.txt", "content": "mine"}"#).code, 0);
@@ -97,7 +87,7 @@ fn isolation_that_cannot_be_had_stops_the_start_with_the_remedy() {
 #[test]
 fn the_mount_plan_is_logged_one_line_a_rule() {
     let instance = TestInstance::with_config(r#"{"isolation": {"enabled": true}}"#);
-    if !has_cage(&instance, "the plan") {
+    if !has_native_cage("the plan") {
         return;
     }
     let ran =
@@ -122,7 +112,7 @@ fn the_documented_exposures_work() {
             {"source": "{dir}/assets", "mode": "ro"}]},
             "tools": {"exec": {"guard": "smart"}, "allow_read_paths": ["^{dir}/assets/"]}}"#,
     );
-    if !has_cage(&instance, "exposures") {
+    if !has_native_cage("exposures") {
         return;
     }
     let ran = exec(&instance, "cat assets/logo; echo new > assets/made");
@@ -135,7 +125,7 @@ fn the_documented_exposures_work() {
 #[test]
 fn the_doctor_sees_a_cage_that_holds_and_one_that_does_not() {
     let instance = TestInstance::with_config("{}");
-    if !has_cage(&instance, "the doctor") {
+    if !has_native_cage("the doctor") {
         return;
     }
     std::fs::write(instance.dir().join(".bashrc"), "# content that can be read").unwrap();
@@ -180,13 +170,13 @@ fn a_new_instance_has_isolation_on_where_this_host_can() {
         caged,
         "the first command runs under what it wrote: {config}"
     );
-    assert_eq!(caged, has_cage(&instance, "onboarding"));
+    assert_eq!(caged, has_native_cage("onboarding"));
 }
 
 #[test]
 fn a_program_is_run_by_whatever_name_it_is_called() {
     let instance = TestInstance::with_config("{}");
-    if !has_cage(&instance, "names of programs") {
+    if !has_native_cage("names of programs") {
         return;
     }
     let project = instance.dir().join("project");
@@ -272,7 +262,7 @@ fn without_user_namespaces_the_weaker_backend_is_taken_and_says_what_it_lacks() 
     let again = without_user_namespaces(&instance, &["tool", "list_dir", "{}"]).unwrap();
     assert_eq!(
         (ran.code == 0, again.code),
-        (has_cage(&instance, "outside"), 2),
+        (has_native_cage("outside"), 2),
         "no note of another place applies"
     );
 }

@@ -8,7 +8,7 @@ mod peers;
 mod pins;
 mod talk;
 
-use crate::test_instance::TestInstance;
+use crate::test_instance::{TestInstance, has_native_cage};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -44,10 +44,7 @@ impl Den {
 
     fn with_config(why: &str, config: &str) -> Option<Self> {
         let instance = TestInstance::with_config(config);
-        let doctor = instance.run(&["doctor", "--json"]).stdout;
-        let doctor: Value = serde_json::from_str(&doctor).unwrap();
-        if doctor["host"]["native"] != "yes" {
-            picoclaw_testing::skip!("{why}: this host gives no native cage: {}", doctor["host"]["native"]);
+        if !has_native_cage(why) {
             return None;
         }
         if !Path::new("/usr/bin/python3").exists() {

@@ -20,7 +20,7 @@ mod supervisor;
 mod terminal;
 mod view;
 
-use crate::test_instance::{Ran, TestInstance, ran};
+use crate::test_instance::{Ran, TestInstance, has_native_cage, ran};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -39,13 +39,7 @@ impl Project {
     fn with_config(why: &str, config: &str) -> Option<Self> {
         let instance = TestInstance::with_config(config);
         std::fs::create_dir(instance.dir().join("project")).unwrap();
-        let doctor = instance.run(&["doctor", "--json"]).stdout;
-        let doctor: serde_json::Value = serde_json::from_str(&doctor).unwrap();
-        if doctor["host"]["native"] != "yes" {
-            picoclaw_testing::skip!("{why}: this host gives no native cage: {}", doctor["host"]["native"]);
-            return None;
-        }
-        Some(Self { instance })
+        has_native_cage(why).then_some(Self { instance })
     }
 
     fn dir(&self) -> PathBuf {

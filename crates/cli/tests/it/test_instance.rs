@@ -5,6 +5,7 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 /// A temporary instance.
 pub(crate) struct TestInstance {
@@ -111,6 +112,24 @@ impl TestInstance {
         assert_eq!(ran.code, 0, "{ran:?}");
         ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
+}
+
+/// What `picoclaw doctor` says about the backends of this host. Asked once, since it takes seconds and no instance changes it.
+pub(crate) fn host() -> &'static serde_json::Value {
+    static HOST: OnceLock<serde_json::Value> = OnceLock::new();
+    HOST.get_or_init(|| {
+        let ran = TestInstance::with_config("{}").run(&["doctor", "--json"]);
+        serde_json::from_str::<serde_json::Value>(&ran.stdout).unwrap()["host"].take()
+    })
+}
+
+/// Whether this host gives a native cage; a test that needs one reports that it was skipped.
+pub(crate) fn has_native_cage(why: &str) -> bool {
+    let native = &host()["native"];
+    if native != "yes" {
+        picoclaw_testing::skip!("{why}: this host gives no native cage: {native}");
+    }
+    native == "yes"
 }
 
 pub(crate) fn ran(output: std::process::Output) -> Ran {

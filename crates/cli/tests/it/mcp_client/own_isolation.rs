@@ -1,7 +1,8 @@
 //! `isolation` of one server: what it shows and opens to that server, and to no other child.
 
 use super::Yard;
-use serde_json::{Value, json};
+use crate::test_instance::has_native_cage;
+use serde_json::json;
 
 /// A server with one tool, which runs a shell line.
 const SERVER: &str = r#"
@@ -27,12 +28,7 @@ for line in sys.stdin:
 #[test]
 fn one_server_sees_more_and_no_other_child_does() {
     let Some(yard) = Yard::new(r#"{"isolation": {"enabled": true, "network": "none"}}"#) else { return };
-    let doctor: Value = serde_json::from_str(&yard.instance.run(&["doctor", "--json"]).stdout).unwrap();
-    if doctor["host"]["native"] != "yes" {
-        picoclaw_testing::skip!(
-            "servers with more of their own: no native cage: {}",
-            doctor["host"]["native"]
-        );
+    if !has_native_cage("servers with more of their own") {
         return;
     }
     let script = yard.instance.dir().join("sh.py");

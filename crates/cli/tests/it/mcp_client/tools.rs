@@ -1,6 +1,7 @@
 //! Servers' tools by name, and what `list`, `show` and `test` say of servers that misbehave.
 
 use super::Yard;
+use crate::test_instance::host;
 use serde_json::{Value, json};
 
 #[test]
@@ -34,14 +35,13 @@ fn a_server_in_a_temporary_directory_runs_in_every_cage() {
     for backend in ["native", "bwrap"] {
         let config = format!(r#"{{"isolation": {{"enabled": true, "backend": "{backend}"}}}}"#);
         let Some(yard) = Yard::new(&config) else { return };
-        let doctor: Value = serde_json::from_str(&yard.instance.run(&["doctor", "--json"]).stdout).unwrap();
-        if !doctor["host"][backend].as_str().is_some_and(|said| said.starts_with("yes")) {
-            eprintln!("SKIPPED: servers in temporary directories: no {backend} here: {}", doctor["host"]);
+        if !host()[backend].as_str().is_some_and(|said| said.starts_with("yes")) {
+            picoclaw_testing::skip!("servers in temporary directories: no {backend} here: {}", host());
             continue;
         }
         for (name, top) in [("shared", "/tmp"), ("kept", "/var/tmp")] {
             let Ok(place) = tempfile::tempdir_in(top) else {
-                eprintln!("SKIPPED: servers in temporary directories: `{top}` cannot be written to");
+                picoclaw_testing::skip!("servers in temporary directories: `{top}` cannot be written to");
                 continue;
             };
             let script = place.path().join("server.py");

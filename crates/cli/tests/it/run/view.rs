@@ -435,7 +435,7 @@ fn what_the_operator_names_in_a_temporary_directory_is_there() {
         }
         for top in ["/tmp", "/var/tmp"] {
             let Ok(place) = tempfile::tempdir_in(top) else {
-                eprintln!("SKIPPED: temporary directories: `{top}` cannot be written to");
+                picoclaw_testing::skip!("temporary directories: `{top}` cannot be written to");
                 continue;
             };
             let (program, data) = (place.path().join("prog"), place.path().join("data"));
