@@ -3,6 +3,7 @@
 //! A yes is bound to the digest: what differs in one argument, in the directory, in the time limit or
 //! in the caller is another act.
 
+use crate::canonical_json;
 use data_encoding::HEXLOWER;
 use picoclaw_policy::Subject;
 use serde_json::{Value, json};
@@ -120,24 +121,6 @@ impl Act {
             "rule": self.rule,
         });
         HEXLOWER.encode(&Sha256::digest(canonical_json(&whole)))
-    }
-}
-
-/// `value` with the members of every object sorted by name, without white space.
-fn canonical_json(value: &Value) -> String {
-    match value {
-        Value::Object(members) => {
-            let mut members: Vec<_> = members.iter().collect();
-            members.sort_unstable_by_key(|(name, _)| *name);
-            let members = members
-                .into_iter()
-                .map(|(name, value)| format!("{}:{}", Value::from(name.as_str()), canonical_json(value)));
-            format!("{{{}}}", members.collect::<Vec<_>>().join(","))
-        }
-        Value::Array(items) => {
-            format!("[{}]", items.iter().map(canonical_json).collect::<Vec<_>>().join(","))
-        }
-        plain => plain.to_string(),
     }
 }
 

@@ -10,6 +10,7 @@ pub mod always;
 pub mod authors;
 mod boot_id;
 pub mod bounded_lines;
+mod canonical_json;
 mod command_code;
 mod command_error;
 pub mod confine;
@@ -42,6 +43,7 @@ pub mod trust;
 pub mod warden;
 pub mod workspace_reader;
 
+pub use canonical_json::canonical_json;
 pub use command_error::CommandError;
 pub use host_agents::{HostAgentError, HostAgents};
 pub use printable::{printable, printable_json, printable_lines, printable_path, unambiguous};

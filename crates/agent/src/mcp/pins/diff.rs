@@ -1,8 +1,7 @@
 //! Shows a person every difference between two lists, without control characters.
 
-use super::canonical_json::canonical_json;
 use super::tool_list::ToolList;
-use picoclaw_sandbox::{printable, printable_lines};
+use picoclaw_sandbox::{canonical_json, printable, printable_lines};
 use serde_json::Value;
 use std::collections::BTreeSet;
 

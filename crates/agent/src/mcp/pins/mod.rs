@@ -4,7 +4,6 @@
 //! later instructs the model without the operator's knowledge. The list is pinned as a whole by its
 //! hash, under the name of the server; for `mcp wrap` under its command line.
 
-mod canonical_json;
 mod diff;
 mod pin;
 mod store;

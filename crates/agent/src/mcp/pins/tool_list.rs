@@ -1,7 +1,7 @@
 //! The complete list of a server's tools: objects with unique names, within bounds.
 
-use super::canonical_json::canonical_json;
 use data_encoding::HEXLOWER;
+use picoclaw_sandbox::canonical_json;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
