@@ -15,7 +15,7 @@ skips=$stage/skips
 chmod 666 "$skips"
 
 # Tests of the whole program wait for most of their time.
-threads=$(($(nproc) * 2))
+threads=$(($(nproc) * 3))
 
 begin() { printf '\n== %s\n' "$1"; }
 
