@@ -18,7 +18,7 @@ use picoclaw_sandbox::always::AlwaysRules;
 use picoclaw_sandbox::exec::ExecEnv;
 use picoclaw_sandbox::files::Files;
 use picoclaw_sandbox::instance::{Created, Instance};
-use picoclaw_sandbox::isolate::{Backend, Fence, StartError, select_backend};
+use picoclaw_sandbox::isolate::{Fence, StartError, select_backend};
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::ledger_anchor;
 use picoclaw_sandbox::warden::Warden;
@@ -146,7 +146,7 @@ pub(crate) fn write_default_config(instance: &Instance, settings: &Settings) -> 
     let path = std::env::var_os("PATH").unwrap_or_default();
     let isolation = IsolationConfig { enabled: true, ..settings.config.isolation.clone() };
     let (enabled, tools) = match select_backend(&isolation, &path) {
-        Ok(Backend::Native | Backend::Bwrap(_) | Backend::Landlock) => ("true", HELD_TOOLS),
+        Ok(backend) if backend.is_cage() => ("true", HELD_TOOLS),
         // What failed once is not written down for good.
         Err(why @ StartError::Trial { .. }) => return Err(why.into()),
         Ok(_) | Err(_) if Fence::is_available() => ("false", ""),
@@ -168,7 +168,7 @@ pub(crate) fn can_isolate(isolation: &IsolationConfig) -> bool {
     let _progress = Progress::of(TRIAL);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let wanted = IsolationConfig { enabled: true, ..isolation.clone() };
-    matches!(select_backend(&wanted, &path), Ok(Backend::Native | Backend::Bwrap(_) | Backend::Landlock))
+    select_backend(&wanted, &path).is_ok_and(|backend| backend.is_cage())
 }
 
 /// Opens the ledger and every workspace, and builds the warden.

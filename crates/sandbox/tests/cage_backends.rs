@@ -23,8 +23,12 @@ use std::sync::Arc;
 fn probed(native: bool, bwrap: bool, landlock: Option<u32>) -> ProbeResult {
     let missing = |what: &str| Unusable::Missing(what.to_owned());
     let bwrap = if bwrap { Ok(PathBuf::from("/usr/bin/bwrap")) } else { Err(missing("not installed")) };
-    let native = if native { Ok(()) } else { Err(missing("no user namespaces")) };
+    let native = if native { Ok(Backend::Native) } else { Err(missing("no user namespaces")) };
     ProbeResult { native, bwrap, landlock, remedy: None }
+}
+
+fn without_procfs() -> ProbeResult {
+    ProbeResult { native: Ok(Backend::NativeHostProc), ..probed(true, true, Some(7)) }
 }
 
 #[test]
@@ -47,6 +51,8 @@ fn the_strongest_backend_is_taken_and_never_less_than_was_asked_for() {
     for (why, backend, network, host, want) in [
         ("everything is there", Auto, Alone, probed(true, true, Some(7)), "native"),
         ("no user namespaces", Auto, Alone, probed(false, true, Some(7)), "bwrap"),
+        ("no procfs can be mounted", Auto, Alone, without_procfs(), "native with the host's /proc"),
+        ("the same, asked for", Native, Alone, without_procfs(), "native with the host's /proc"),
         ("neither, the network shared", Auto, Host, probed(false, false, Some(7)), "landlock"),
         (
             "neither: a closed network is held by refusing sockets",
@@ -71,6 +77,7 @@ fn the_strongest_backend_is_taken_and_never_less_than_was_asked_for() {
         (isolation.backend, isolation.network) = (backend, network);
         let got = match choose_backend(&isolation, &host) {
             Ok(Backend::Native) => "native".to_owned(),
+            Ok(Backend::NativeHostProc) => "native with the host's /proc".to_owned(),
             Ok(Backend::Bwrap(_)) => "bwrap".to_owned(),
             Ok(Backend::Landlock) => "landlock".to_owned(),
             Ok(Backend::RestrictedToken | Backend::Unsupported(_)) => "unsupported".to_owned(),
@@ -95,6 +102,13 @@ fn what_is_required_and_not_held_stops_the_start() {
             Requirement::Network,
             Network::Host,
             probed(true, true, Some(7)),
+            false,
+        ),
+        (
+            "processes whose names are seen are none",
+            Requirement::Processes,
+            Network::Host,
+            without_procfs(),
             false,
         ),
         ("a network of its own is", Requirement::Network, Network::None, probed(true, true, Some(7)), true),

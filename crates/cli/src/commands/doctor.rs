@@ -136,7 +136,11 @@ fn examine(
         address: listener.as_ref().and_then(|listener| listener.local_addr().ok()),
         variable: DECOY_VARIABLE,
         network: config.isolation.network,
-        processes: if landlock { Visibility::Visible } else { Visibility::Hidden },
+        processes: match exec_env.backend() {
+            Some(Backend::Landlock) => Visibility::Visible,
+            Some(Backend::NativeHostProc) => Visibility::Named,
+            _ => Visibility::Hidden,
+        },
         limits: config.isolation.limits,
         program: program.as_deref(),
     };
@@ -160,9 +164,7 @@ fn report(
     settings: &Settings,
     instance: &Instance,
 ) -> Value {
-    let tried = |outcome: &Result<(), Unusable>| {
-        outcome.as_ref().map_or_else(|why| format!("no: {why}"), |()| "yes".to_owned())
-    };
+    let tried = |missing: Option<&Unusable>| missing.map_or("yes".to_owned(), |why| format!("no: {why}"));
     let rows = findings
         .as_ref()
         .map(|(findings, _)| findings.iter().map(finding_json).collect::<Vec<_>>())
@@ -184,8 +186,8 @@ fn report(
         "instance": instance.home().display().to_string(),
         "isolation_enabled": settings.config.isolation.enabled,
         "host": {
-            "native": tried(&probed.native),
-            "bwrap": tried(&probed.bwrap.clone().map(|_| ())),
+            "native": tried(probed.native.as_ref().err()),
+            "bwrap": tried(probed.bwrap.as_ref().err()),
             "landlock_abi": probed.landlock,
             "remedy": probed.remedy,
         },

@@ -151,12 +151,17 @@ fn in_a_default_container_the_first_use_is_confined_and_doctor_says_what_was_see
         return;
     }
     let script = r#"
+        # A number that no process of a cage has.
+        for i in $(seq 100); do (true); done
+        VICTIM_SECRET=SECRET sleep 1000 & victim=$!
+        kill -0 $victim && echo alive
         mkdir ~/project && cd ~/project
         /picoclaw run -- sh -c "cat $HOME/.netrc; echo ran" 2>/dev/null
         grep -q '"enabled": true' ~/.picoclaw/config.json && echo confined
-        echo "cat $HOME/.netrc; cat $HOME/.picoclaw/config.json; kill -0 1 && echo signalled; echo tried" > ~/.picoclaw/workspace/s.sh
+        echo "cat $HOME/.netrc; cat $HOME/.picoclaw/config.json; kill -0 $victim && echo signalled; echo tried" > ~/.picoclaw/workspace/s.sh
         /picoclaw tool exec '{"command": "bash s.sh"}' 2>/dev/null
         /picoclaw doctor 2>/dev/null; echo "doctor exits with $?"
+        /picoclaw run -- sh -c "cat /proc/$victim/environ; ls /proc/$victim/root/; echo x > /proc/$victim/comm" 2>/dev/null
     "#;
     for (uid, namespaces) in [
         (1000, Namespaces::Default),
@@ -167,13 +172,16 @@ fn in_a_default_container_the_first_use_is_confined_and_doctor_says_what_was_see
         let output = in_container(uid, namespaces, script);
         let text = String::from_utf8_lossy(&output.stdout);
         let about = format!("uid {uid}, {namespaces:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
-        for said in ["ran\n", "confined\n", "tried\n", "doctor exits with 0\n"] {
+        for said in ["alive\n", "ran\n", "confined\n", "tried\n", "doctor exits with 0\n"] {
             assert!(text.contains(said), "`{said}` in {about}");
         }
         for leaked in ["SECRET", "\"isolation\"", "signalled"] {
             assert!(!text.contains(leaked), "`{leaked}` in {about}");
         }
         assert!(!text.contains("broken"), "{about}");
+        // Where namespaces can be made, the `/proc` of the container is shown: its own is masked, so none can be mounted.
+        let level = if namespaces == Namespaces::Default { "native" } else { "Landlock" };
+        assert!(text.contains(&format!("held by: {level}\n")), "{about}");
         // The container's own network is open to commands of the workspace, and was reached.
         let network = text.lines().find(|line| line.starts_with("can it reach the network?")).unwrap();
         assert!(network.contains("not promised yes"), "{about}");

@@ -164,6 +164,9 @@ pub(super) fn log_unenforced(backend: &Backend, isolation: &IsolationConfig) {
         Backend::Landlock => {
             tracing::warn!(target: "isolation", layers = less, "Landlock alone holds less than a cage; `picoclaw doctor` says why there is none");
         }
+        Backend::NativeHostProc => {
+            tracing::warn!(target: "isolation", layers = less, "Commands see the names of other processes");
+        }
         Backend::RestrictedToken => {
             tracing::warn!(target: "isolation", layers = less, "A restricted token holds less than a cage");
         }

@@ -281,7 +281,7 @@ impl OperatorCommand<'_> {
         const MOUNTS: &str = "a mount namespace";
         let has_mounts = backend.has_mounts();
         match self.cache {
-            CacheMode::Shared if *backend != Backend::Native => Some(("--cache shared", "a native cage")),
+            CacheMode::Shared if !backend.is_native() => Some(("--cache shared", "a native cage")),
             CacheMode::None if !has_mounts => Some(("--cache none", MOUNTS)),
             _ if self.isolation.tmp_mb.is_some() && !has_mounts => Some(("--tmp", MOUNTS)),
             _ if self.isolation.debug && !has_mounts => Some(("--debug", "a pid namespace")),
@@ -297,7 +297,7 @@ impl OperatorCommand<'_> {
         ledger: &Arc<Ledger>,
     ) -> Result<RunningCommand, CommandError> {
         let PreparedCommand { program, planned, work_dir, variables, ports } = prepared;
-        if !ports.is_empty() && *backend != Backend::Native {
+        if !ports.is_empty() && !backend.is_native() {
             return Err(PublishError::Backend { backend: backend.name() }.into());
         }
         if let Some((flag, needs)) = self.unsupported_flag(backend) {
@@ -329,7 +329,7 @@ impl OperatorCommand<'_> {
             Ok((running, protected)) => {
                 let (plan, work_dir) = (Arc::clone(planned.plan()), work_dir.clone());
                 // With bubblewrap the supervisor is outside of the namespace.
-                let is_closed = plan.network == Network::None && *backend == Backend::Native;
+                let is_closed = plan.network == Network::None && backend.is_native();
                 let network = if is_closed { NetCounters::of(running.pid()) } else { None };
                 Ok(RunningCommand { running, outcome, protected, plan, work_dir, network, in_use: None })
             }

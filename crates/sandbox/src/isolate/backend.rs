@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 pub enum Backend {
     /// Namespaces that picoclaw sets up itself.
     Native,
+    /// The same with the host's `/proc`, where none can be mounted: in a container that masks parts of its own.
+    NativeHostProc,
     /// Bubblewrap, at this path.
     Bwrap(PathBuf),
     /// Landlock and a seccomp filter, without namespaces.
@@ -27,7 +29,7 @@ impl Backend {
     /// Its name for people.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Native => "native",
+            Self::Native | Self::NativeHostProc => "native",
             Self::Bwrap(_) => "bubblewrap",
             Self::Landlock => "Landlock",
             Self::RestrictedToken => "a restricted token",
@@ -35,15 +37,25 @@ impl Backend {
         }
     }
 
+    /// Whether picoclaw makes the namespaces itself.
+    pub(crate) fn is_native(&self) -> bool {
+        matches!(self, Self::Native | Self::NativeHostProc)
+    }
+
+    /// Whether it is a cage of Linux.
+    pub fn is_cage(&self) -> bool {
+        self.has_mounts() || *self == Self::Landlock
+    }
+
     /// Whether children have a file tree of their own.
     pub(crate) fn has_mounts(&self) -> bool {
-        matches!(self, Self::Native | Self::Bwrap(_))
+        self.is_native() || matches!(self, Self::Bwrap(_))
     }
 
     /// Refuses a plan that this backend cannot enforce.
     pub fn check(&self, plan: &Plan) -> Result<(), IsolateError> {
         match self {
-            Self::Native | Self::Bwrap(_) | Self::RestrictedToken => Ok(()),
+            Self::Native | Self::NativeHostProc | Self::Bwrap(_) | Self::RestrictedToken => Ok(()),
             Self::Unsupported(why) => Err(IsolateError::Unsupported { why }),
             // Without a pid namespace the filter refuses tracing.
             Self::Landlock if plan.debug => {

@@ -1,6 +1,5 @@
 //! What confines a child: nothing, the write fence or a cage.
 
-use crate::isolate::backend::Backend;
 use crate::isolate::error::IsolateError;
 use crate::isolate::mount_rules::MountRule;
 use crate::isolate::platform::Cage;
@@ -22,7 +21,7 @@ pub enum Confinement {
 impl Confinement {
     /// Whether it has mounts of its own.
     pub fn has_mounts(&self) -> bool {
-        matches!(self, Self::Cage(cage) if matches!(cage.backend(), Backend::Native | Backend::Bwrap(_)))
+        matches!(self, Self::Cage(cage) if cage.backend().has_mounts())
     }
 
     /// Whether it keeps what is not shown from being read.

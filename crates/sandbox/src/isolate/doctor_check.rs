@@ -35,7 +35,9 @@ pub enum CheckResult {
 pub enum Visibility {
     /// Hidden.
     Hidden,
-    /// Visible.
+    /// The host's `/proc` names them; they are out of reach in a pid namespace.
+    Named,
+    /// There is no pid namespace.
     Visible,
 }
 

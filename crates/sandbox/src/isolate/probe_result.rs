@@ -1,13 +1,14 @@
 //! Which backends work on a host.
 
+use super::backend::Backend;
 use std::fmt;
 use std::path::PathBuf;
 
 /// Which backends work on this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeResult {
-    /// Our own namespaces, or why not.
-    pub native: Result<(), Unusable>,
+    /// Our own namespaces, with a new `/proc` or the host's, or why not.
+    pub native: Result<Backend, Unusable>,
     /// Bubblewrap's path, or why not.
     pub bwrap: Result<PathBuf, Unusable>,
     /// The Landlock ABI version, if there is one.

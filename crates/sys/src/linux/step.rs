@@ -68,7 +68,9 @@ pub enum Step {
     BindTmpfs(CString, CString, u64, PathOwner),
     /// Mounts an overlay of a directory of the host and one of the tmpfs.
     Overlay(OverlayMount),
-    /// Mounts a read-only procfs, after setting `kernel.pid_max` to this value.
+    /// Keeps the host's `/proc` for [`Step::Proc`], read-only and with what is mounted in it.
+    HostProc,
+    /// Mounts what [`Step::HostProc`] kept, or a new read-only procfs, after setting `kernel.pid_max` to this value.
     Proc(Option<CString>),
     /// Mounts a devpts.
     Devpts,
@@ -120,6 +122,7 @@ pub struct BindMount {
 /// What steps leave for later ones.
 #[derive(Default)]
 pub(crate) struct SetupState {
+    host_proc: Option<OwnedFd>,
     tmpfs: Option<OwnedFd>,
     new_root: Option<OwnedFd>,
     umask: Option<Mode>,
@@ -179,7 +182,7 @@ impl Step {
                 state.umask = Some(umask(Mode::empty()));
                 let attributes = mount::NO_SUID | mount::NO_DEVICES;
                 let tmpfs = mount::new_filesystem(c"tmpfs", options, attributes)?;
-                // Any directory of this mount namespace will do until the pivot; nothing is bind-mounted from `/proc`.
+                // Any directory of this mount namespace will do until the pivot; nothing is bind-mounted from `/proc` from here on.
                 mount::attach_at_host(&tmpfs, c"/proc")?;
                 state.tmpfs = Some(tmpfs);
                 Ok(())
@@ -209,7 +212,19 @@ impl Step {
                 let overlay = mount::overlay(lower, *expected, state.tmpfs()?, (upper, work))?;
                 mount::attach(overlay, state.new_root()?, target, *owner)
             }
-            Self::Proc(pid_max) => mount_proc(state.new_root()?, pid_max.as_deref()),
+            Self::HostProc => {
+                let attributes = mount::READ_ONLY | mount::NO_SUID | mount::NO_DEVICES | mount::NO_EXEC;
+                let proc = mount::clone_tree(CWD, c"/proc", attributes, None, Submounts::With)?;
+                state.host_proc = Some(proc);
+                Ok(())
+            }
+            Self::Proc(pid_max) => {
+                let proc = match state.host_proc.take() {
+                    Some(proc) => proc,
+                    None => new_proc(pid_max.as_deref())?,
+                };
+                mount::attach(proc, state.new_root()?, c"proc", PathOwner::Cage)
+            }
             Self::Devpts => mount_devpts(state.new_root()?),
             Self::Console(_, None) => Ok(()),
             Self::Console(mount_point, Some((terminal, expected))) => {
@@ -271,7 +286,7 @@ fn lower_limit(resource: Resource, value: u64) -> Result<()> {
     setrlimit(resource, Rlimit { current: Some(maximum.min(value)), maximum: Some(maximum.min(hard)) })
 }
 
-fn mount_proc(root: BorrowedFd<'_>, pid_max: Option<&CStr>) -> Result<()> {
+fn new_proc(pid_max: Option<&CStr>) -> Result<OwnedFd> {
     let attributes = mount::NO_SUID | mount::NO_DEVICES | mount::NO_EXEC;
     let proc = mount::new_filesystem(c"proc", &[], attributes)?;
     if let Some(pid_max) = pid_max {
@@ -279,7 +294,7 @@ fn mount_proc(root: BorrowedFd<'_>, pid_max: Option<&CStr>) -> Result<()> {
         let _ = mount::write_file(&proc, c"sys/kernel/pid_max", pid_max.to_bytes());
     }
     mount::make_read_only(&proc)?;
-    mount::attach(proc, root, c"proc", PathOwner::Cage)
+    Ok(proc)
 }
 
 fn mount_devpts(root: BorrowedFd<'_>) -> Result<()> {
@@ -320,6 +335,7 @@ impl fmt::Display for Step {
             Self::Overlay(OverlayMount { lower, .. }) => {
                 write!(f, "mount an overlay over `{}` (Linux 6.8)", lower.to_string_lossy())
             }
+            Self::HostProc => f.write_str("show the host's `/proc`"),
             Self::Proc(_) => f.write_str("mount `/proc`"),
             Self::Devpts => f.write_str("mount `/dev/pts`"),
             Self::Console(..) => f.write_str("show the terminal as `/dev/console`"),

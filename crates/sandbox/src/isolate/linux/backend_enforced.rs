@@ -13,7 +13,10 @@ impl Backend {
     /// How much of each layer this backend holds.
     pub fn enforced(&self, isolation: &IsolationConfig) -> Enforced {
         let network = match (self, isolation.network) {
-            (Self::Native | Self::Bwrap(_) | Self::Landlock, Network::None) => Grade::Full,
+            (
+                Self::Native | Self::NativeHostProc | Self::Bwrap(_) | Self::Landlock,
+                Network::None,
+            ) => Grade::Full,
             (Self::Bwrap(_), Network::Host) if !bwrap_landlock::holds_abstract_sockets() => Grade::None(
                 "`isolation.network` is `host`, and abstract sockets are not held (no Landlock inside bubblewrap)"
                     .into(),
@@ -28,16 +31,15 @@ impl Backend {
             Grade::Partial("memory and processes of the tree are held by a cgroup where one can be made; elsewhere they are counted every 20 ms, without socket buffers".into())
         };
         match self {
-            Self::Native => Enforced {
-                filesystem: full(),
-                network,
-                processes: full(),
-                syscalls: full(),
-                limits: counted(),
-            },
-            Self::Bwrap(_) => {
-                let limits = counted();
-                Enforced { filesystem: full(), network, processes: full(), syscalls: full(), limits }
+            Self::Native | Self::NativeHostProc | Self::Bwrap(_) => {
+                let processes = match self {
+                    Self::NativeHostProc => Grade::Partial(
+                        "processes are visible, since `/proc` cannot be mounted here; signals and tracing are held"
+                            .into(),
+                    ),
+                    _ => full(),
+                };
+                Enforced { filesystem: full(), network, processes, syscalls: full(), limits: counted() }
             }
             Self::Landlock => Enforced {
                 filesystem: Grade::Partial(

@@ -78,7 +78,9 @@ impl Cage {
         protected: Vec<MountRule>,
     ) -> Result<ChildSetup, IsolateError> {
         let mut setup = match &self.backend {
-            Backend::Native => self.native(work_dir, &self.masked_plan()?.with_protected(protected))?,
+            Backend::Native | Backend::NativeHostProc => {
+                self.native(work_dir, &self.masked_plan()?.with_protected(protected))?
+            }
             Backend::Bwrap(program) => {
                 let plan = self.masked_plan()?.with_protected(protected);
                 let plan = Plan { work_dir: work_dir.path.clone(), ..plan };
@@ -152,7 +154,7 @@ impl Cage {
 
     fn native(&self, work_dir: WorkDir, plan: &Plan) -> Result<ChildSetup, IsolateError> {
         let ruleset = self.ruleset(landlock::SCOPE_ABSTRACT_SOCKETS)?;
-        let mut setup = native::setup(plan)?;
+        let mut setup = native::setup(plan, self.backend == Backend::NativeHostProc)?;
         if let (Some(ruleset), Some(abi)) = (&ruleset, self.landlock) {
             for (path, access) in granted_rights(plan) {
                 let access = landlock::known_rights(abi, access);

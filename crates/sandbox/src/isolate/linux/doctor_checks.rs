@@ -155,10 +155,13 @@ fn see_processes(decoys: &Decoys<'_>, run: &dyn Fn(&str) -> Result<Finished, Lau
     let name = quoted(Path::new(name.trim_end()));
     let line = format!("grep -qxF -e {name} /proc/{own_pid}/comm 2>/dev/null && echo yes; echo no");
     let mut check = yes_or_no(run, ("can it see your processes?", "processes"), &line);
-    if decoys.processes == Visibility::Visible {
-        check.expected = "yes: there is no process namespace here";
-        check.result = CheckResult::NotPromised;
-    }
+    let shown = match decoys.processes {
+        Visibility::Hidden => return check,
+        Visibility::Named => "yes: no `/proc` can be mounted here, so the host's is shown",
+        Visibility::Visible => "yes: there is no process namespace here",
+    };
+    check.expected = shown;
+    check.result = CheckResult::NotPromised;
     check
 }
 

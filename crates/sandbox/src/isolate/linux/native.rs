@@ -23,9 +23,10 @@ pub(super) fn namespaces(network: Network) -> u32 {
     }
 }
 
-/// What the first process of the namespaces does before the command starts.
-pub(super) fn setup(plan: &Plan) -> Result<Vec<Step>, IsolateError> {
+/// What the first process of the namespaces does before the command starts, with a `/proc` of its own or the host's.
+pub(super) fn setup(plan: &Plan, shows_host_proc: bool) -> Result<Vec<Step>, IsolateError> {
     let mut steps = vec![map_own_ids()?];
+    steps.extend(shows_host_proc.then_some(Step::HostProc));
     if plan.network == Network::None {
         // Before the root changes: the `/proc` of the cage is read-only.
         steps.push(Step::LoopbackUp);

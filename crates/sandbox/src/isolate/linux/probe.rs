@@ -4,7 +4,7 @@ use crate::isolate::backend::Backend;
 use crate::isolate::error::TRIAL_ENDED;
 use crate::isolate::host_files::{HostEntryKind, HostFiles, LiveHost};
 use crate::isolate::linux::cage::Cage;
-use crate::isolate::linux::select_backend::try_bwrap;
+use crate::isolate::linux::select_backend::{try_bwrap, try_native};
 use crate::isolate::linux::user_namespaces::user_namespace_remedy;
 use crate::isolate::mount_rules::{MountReason, MountRule};
 use crate::isolate::plan::Plan;
@@ -39,7 +39,7 @@ const LASTING: [i32; 8] = [
 
 /// Tries every backend.
 pub fn probe(path: &OsStr) -> ProbeResult {
-    let (native, bwrap) = (try_backend(Backend::Native, path), try_bwrap(path));
+    let (native, bwrap) = (try_native(path), try_bwrap(path));
     let remedy = if native.is_err() { user_namespace_remedy() } else { None };
     ProbeResult { native, bwrap, landlock: landlock::abi(), remedy }
 }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub fn select_backend(isolation: &IsolationConfig, path: &OsStr) -> Result<Backend, StartError> {
     let untried = || Unusable::Missing("not tried".to_owned());
     let native = match isolation.backend {
-        BackendChoice::Auto | BackendChoice::Native => try_backend(Backend::Native, path),
+        BackendChoice::Auto | BackendChoice::Native => try_native(path),
         BackendChoice::Bwrap => Err(untried()),
     };
     let bwrap = match isolation.backend {
@@ -34,7 +34,7 @@ pub(crate) fn untried_backend(isolation: &IsolationConfig) -> Option<Backend> {
 
 /// Chooses the best backend that the configuration allows and the probe found.
 pub fn choose_backend(isolation: &IsolationConfig, probed: &ProbeResult) -> Result<Backend, StartError> {
-    let native = probed.native.clone().map(|()| Backend::Native);
+    let native = probed.native.clone();
     let bwrap = probed.bwrap.clone().map(Backend::Bwrap);
     let backend = match isolation.backend {
         BackendChoice::Native => {
@@ -66,6 +66,18 @@ pub fn choose_backend(isolation: &IsolationConfig, probed: &ProbeResult) -> Resu
         });
     }
     Ok(backend)
+}
+
+/// Tries our own namespaces: with a new procfs, or else with the host's `/proc`.
+pub(super) fn try_native(path: &OsStr) -> Result<Backend, Unusable> {
+    match try_backend(Backend::Native, path) {
+        Ok(()) => Ok(Backend::Native),
+        Err(Unusable::Failed(why)) => Err(Unusable::Failed(why)),
+        Err(missing) => match try_backend(Backend::NativeHostProc, path) {
+            Ok(()) => Ok(Backend::NativeHostProc),
+            Err(_) => Err(missing),
+        },
+    }
 }
 
 /// Tries bubblewrap, if it is installed.
