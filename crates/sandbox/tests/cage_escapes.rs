@@ -277,6 +277,13 @@ fn nothing_escapes_from_the_native_cage() {
 }
 
 #[test]
+fn nothing_escapes_from_the_native_cage_with_the_hosts_proc() {
+    // Names and command lines of processes are what it shows.
+    let allowed = ["read_supervisor_arguments", "see_processes"];
+    suite_without("native", &allowed, &|place| cage(place, Backend::NativeHostProc), None);
+}
+
+#[test]
 fn nothing_escapes_from_the_bubblewrap_cage() {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let Some(program) = find_bwrap(&path) else {

@@ -13,6 +13,7 @@ mod cage_support;
 use cage_support::instance;
 use picoclaw_policy::config::Network;
 use picoclaw_sandbox::launch::{Background, Deadline, State, Status, Streams, WindowSize, run_to_end, start};
+use rustix::process::{Resource, Rlimit, setrlimit};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -165,6 +166,20 @@ fn a_fork_bomb_a_memory_hog_and_a_disk_filler_end() {
             finished.stderr.to_text()
         );
     }
+}
+
+#[test]
+fn no_thread_of_the_cage_is_a_real_time_one() {
+    let limit = Rlimit { current: Some(10), maximum: Some(10) };
+    if setrlimit(Resource::Rtprio, limit).is_err() {
+        picoclaw_testing::skip!(
+            "the limit on real-time priorities is 0, and raising it needs CAP_SYS_RESOURCE"
+        );
+        return;
+    }
+    let line = "grep -c 'realtime priority *0 *0' /proc/self/limits";
+    let finished = instance().run(line).expect("it runs");
+    assert_eq!(finished.stdout.to_text(), "1\n", "{}", finished.stderr.to_text());
 }
 
 #[test]

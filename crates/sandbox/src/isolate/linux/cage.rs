@@ -12,7 +12,7 @@ use crate::isolate::linux::kernel_error;
 use crate::isolate::linux::landlock_rules::{HANDLED, granted_rights, open_for_rule};
 use crate::isolate::linux::proc_masks::masked_entries;
 use crate::isolate::linux::rootfs::{DEVICES, c_string, open_source};
-use crate::isolate::linux::seccomp_filter::{self, NO_CORE_HANDLER};
+use crate::isolate::linux::seccomp_filter::{self, NO_CORE_HANDLER, NO_REAL_TIME};
 use crate::isolate::linux::seccomp_rules::Sockets;
 use crate::isolate::linux::{bwrap, bwrap_landlock, native};
 use crate::isolate::mount_rules::MountRule;
@@ -263,7 +263,8 @@ impl Cage {
             (Resource::Cpu, limits.cpu_seconds),
         ];
         let set = steps.into_iter().filter(|(_, value)| *value > 0);
-        set.map(|(resource, value)| Step::Rlimit(resource, value)).chain([NO_CORE_HANDLER]).collect()
+        let set = set.map(|(resource, value)| Step::Rlimit(resource, value));
+        set.chain([NO_CORE_HANDLER, NO_REAL_TIME]).collect()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::isolate::enforced::{Enforced, Grade};
 use crate::isolate::error::IsolateError;
 use crate::isolate::linux::kernel_error;
 use crate::isolate::linux::landlock_rules::open_for_rule;
-use crate::isolate::linux::seccomp_filter::{self, NO_CORE_HANDLER};
+use crate::isolate::linux::seccomp_filter::{self, NO_CORE_HANDLER, NO_REAL_TIME};
 use crate::isolate::linux::seccomp_rules::Sockets;
 use crate::launch::{ChildSetup, WorkDir};
 use picoclaw_sys::linux::Step;
@@ -89,7 +89,7 @@ impl Fence {
 
     pub(crate) fn setup(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
         let mut setup = ChildSetup::unconfined(work_dir);
-        setup.command.extend([NO_CORE_HANDLER, Step::DropCapabilities, Step::NoNewPrivileges]);
+        setup.command.extend([NO_CORE_HANDLER, NO_REAL_TIME, Step::DropCapabilities, Step::NoNewPrivileges]);
         if let Some(abi) = self.abi {
             let ruleset = self.ruleset(abi).map_err(kernel_error("make the write fence"))?;
             setup.command.push(Step::LandlockRestrict(ruleset.number()));

@@ -13,7 +13,7 @@ const SYS_FCHMODAT2: i64 = 452;
 const SYS_MEMFD_SECRET: i64 = 447;
 
 /// The kernel's O_ACCMODE; that of musl has O_PATH in it.
-const ACCESS_MODE: i32 = 3;
+const ACCESS_MODE: u32 = 3;
 
 /// The C libraries give it different types.
 const RLIMIT_CORE: u32 = 4;
@@ -251,8 +251,18 @@ const NAMESPACES: u32 =
     0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x1000_0000 | 0x2000_0000 | 0x4000_0000 | 0x80;
 
 /// Ioctls that inject input into a terminal, or take over the console.
-const IOCTLS: [(u32, &str); 3] =
+const TERMINAL_IOCTLS: [(u32, &str); 3] =
     [(0x5412, "request == TIOCSTI"), (0x541c, "request == TIOCLINUX"), (0x541d, "request == TIOCCONS")];
+
+/// Ioctls that make, copy or delete a subvolume of btrfs.
+const SUBVOLUME_IOCTLS: [(u32, &str); 6] = [
+    (0x5000_9401, "request == BTRFS_IOC_SNAP_CREATE"),
+    (0x5000_940e, "request == BTRFS_IOC_SUBVOL_CREATE"),
+    (0x5000_940f, "request == BTRFS_IOC_SNAP_DESTROY"),
+    (0x5000_9417, "request == BTRFS_IOC_SNAP_CREATE_V2"),
+    (0x5000_9418, "request == BTRFS_IOC_SUBVOL_CREATE_V2"),
+    (0x5000_943f, "request == BTRFS_IOC_SNAP_DESTROY_V2"),
+];
 
 /// The socket families that a network namespace confines.
 const FAMILIES: [(u32, &str); 5] = [
@@ -292,6 +302,7 @@ pub(super) fn rules() -> Vec<Rule> {
     );
     rules.device_nodes();
     rules.truncation();
+    rules.access_mode_three();
     rules.ipc();
     rules.priorities();
     rules.limits();
@@ -350,9 +361,16 @@ impl Rules {
             );
         }
         let [ioctl, socket] = calls![SYS_ioctl, SYS_socket];
-        for (request, text) in IOCTLS {
-            let why = "Injects input into a terminal, or takes over the console.";
-            self.refuse(*ioctl, &[test(1, Equal(request), text)], Applies::Everywhere, why);
+        for (ioctls, why) in [
+            (&TERMINAL_IOCTLS[..], "Injects input into a terminal, or takes over the console."),
+            (
+                &SUBVOLUME_IOCTLS[..],
+                "A snapshot has all files of a subvolume in it, also those that are not shown, and Landlock holds none of these.",
+            ),
+        ] {
+            for (request, text) in ioctls {
+                self.refuse(*ioctl, &[test(1, Equal(*request), text)], Applies::Everywhere, why);
+            }
         }
         let other_family = FAMILIES.map(|(family, text)| test(0, Differs(family), text));
         let why = "Other families are not confined by a network namespace (AF_VSOCK reaches the hypervisor), or are seldom used parts of the kernel.";
@@ -360,6 +378,9 @@ impl Rules {
         let why = "Landlock does not hold connections to UNIX sockets of the host.";
         self.refuse(*socket, &[test(0, Equal(1), "domain == AF_UNIX")], Applies::WithoutUnixSockets, why);
         let [socketpair] = calls![SYS_socketpair];
+        let why = "Pairs are of AF_UNIX; AF_TIPC has them too, another seldom used part of the kernel.";
+        let other_family = test(0, Differs(1), "domain != AF_UNIX");
+        self.add(*socketpair, &[other_family], Answer::NoSuchFamily, Applies::Everywhere, why);
         for (kind, text) in [(2, "type & 0xf == SOCK_DGRAM"), (3, "type & 0xf == SOCK_RAW")] {
             let why = "A datagram socket of a pair can be connected again, to one of the host. Pairs of streams work.";
             self.refuse(*socketpair, &[test(1, Masked(0xf, kind), text)], Applies::WithoutUnixSockets, why);
@@ -408,15 +429,20 @@ impl Rules {
         let why = "Landlock before version 3 does not hold the truncation of a file that is not opened for writing.";
         let [truncate, openat] = calls![SYS_truncate, SYS_openat];
         self.refuse(*truncate, &[], applies, why);
-        for (access, text) in [
-            (libc::O_RDONLY, "flags & {O_ACCMODE, O_TRUNC} == {O_RDONLY, O_TRUNC}"),
-            (ACCESS_MODE, "flags & {O_ACCMODE, O_TRUNC} == {O_ACCMODE, O_TRUNC}"),
-        ] {
-            let flags = Masked((ACCESS_MODE | libc::O_TRUNC) as u32, (access | libc::O_TRUNC) as u32);
-            #[cfg(target_arch = "x86_64")]
-            self.refuse(("open", libc::SYS_open), &[test(1, flags, text)], applies, why);
-            self.refuse(*openat, &[test(2, flags, text)], applies, why);
-        }
+        let flags = Masked(ACCESS_MODE | libc::O_TRUNC as u32, (libc::O_RDONLY | libc::O_TRUNC) as u32);
+        let text = "flags & {O_ACCMODE, O_TRUNC} == {O_RDONLY, O_TRUNC}";
+        #[cfg(target_arch = "x86_64")]
+        self.refuse(("open", libc::SYS_open), &[test(1, flags, text)], applies, why);
+        self.refuse(*openat, &[test(2, flags, text)], applies, why);
+    }
+
+    fn access_mode_three(&mut self) {
+        let applies = Applies::HostPids;
+        let why = "A file that is opened for neither reading nor writing takes an ioctl, and Landlock lets every file be opened so.";
+        let (neither, text) = (Masked(ACCESS_MODE, ACCESS_MODE), "flags & O_ACCMODE == O_ACCMODE");
+        #[cfg(target_arch = "x86_64")]
+        self.refuse(("open", libc::SYS_open), &[test(1, neither, text)], applies, why);
+        self.refuse(("openat", libc::SYS_openat), &[test(2, neither, text)], applies, why);
     }
 
     fn ipc(&mut self) {
