@@ -3,6 +3,7 @@
 #![expect(
     clippy::expect_used,
     clippy::disallowed_methods,
+    clippy::disallowed_types,
     reason = "a test stops where it cannot go on, and looks at the host from outside the sandbox"
 )]
 
@@ -48,6 +49,31 @@ fn a_command_that_cannot_be_executed_ends_as_in_any_shell() {
         spec.program = program;
         assert_eq!(run_to_end(spec).expect("bubblewrap starts").status, Status::Exited(want), "{why}");
     }
+}
+
+#[test]
+fn what_a_dynamic_loader_obeys_reaches_the_command_alone() {
+    let place = instance();
+    let Some(confinement) = confinement(&place) else { return };
+    // Every dynamically linked program that has these writes such a file; in the cage there is no such directory.
+    let trace = place.outside.join("trace");
+    let variables = [("LD_DEBUG", "libs".into()), ("LD_DEBUG_OUTPUT", trace.clone().into_os_string())];
+    let traces = || {
+        let entries = std::fs::read_dir(&place.outside).expect("a directory");
+        entries
+            .filter(|entry| entry.as_ref().is_ok_and(|entry| entry.path() != place.outside.join("victim")))
+            .count()
+    };
+    let mut spec = place.spec("echo $LD_DEBUG $LD_DEBUG_OUTPUT", confinement);
+    spec.environment.extend(variables.clone().map(|(name, value)| (name.into(), value)));
+    let finished = run_to_end(spec).expect("bubblewrap starts");
+    // Without such a directory the trace is on standard output.
+    let said = finished.stdout.to_text();
+    assert!(said.ends_with(&format!("libs {}\n", trace.display())), "{said}");
+    assert_eq!(traces(), 0, "bubblewrap obeyed");
+    let mut control = std::process::Command::new("bwrap");
+    control.args(["--ro-bind", "/", "/", "true"]).envs(variables);
+    assert!(control.status().is_ok_and(|status| status.success()) && traces() > 0, "the control");
 }
 
 #[test]

@@ -126,11 +126,11 @@ fn interpreter(program: &Path) -> Option<String> {
 
 /// The whole child as steps. Descriptors in them belong to `spec` and `streams`.
 fn child_spec(spec: &mut LaunchSpec, streams: &ChildStreams) -> Result<ChildSpec, LaunchError> {
-    let (program, argv) = command_line(spec);
+    let (program, argv, environment) = command_line(spec);
     let exec = Exec {
         path: c_string(program.as_os_str(), "the program's name")?,
         argv: argv.iter().map(|text| c_string(text, "an argument")).collect::<Result<_, _>>()?,
-        envp: environment_strings(&spec.environment)?,
+        envp: environment_strings(&environment)?,
     };
     let (mut setup, mut command) = terminal_steps(streams.terminal);
     command.extend(streams.steps());
@@ -167,16 +167,28 @@ fn terminal_steps(terminal: Option<ChildTerminal>) -> (Vec<Step>, Vec<Step>) {
     (vec![Step::ControllingTerminal(fd)], command)
 }
 
-/// The program to execute and its arguments: the command, or a builder that confines and runs it.
-fn command_line(spec: &LaunchSpec) -> (PathBuf, Vec<OsString>) {
+type Environment = Vec<(OsString, OsString)>;
+
+/// The program to execute, its arguments and its environment: those of the command, or of bubblewrap, which confines and
+/// runs it. What a dynamic loader obeys in the environment is for the command alone: in that of bubblewrap it could name
+/// a library that an earlier command wrote.
+fn command_line(spec: &LaunchSpec) -> (PathBuf, Vec<OsString>, Environment) {
+    let environment = spec.environment.clone();
     let Some((builder, arguments)) = &spec.setup.builder else {
-        return (spec.program.clone(), spec.argv.clone());
+        return (spec.program.clone(), spec.argv.clone(), environment);
     };
+    let (inside, outside): (Environment, Environment) =
+        environment.into_iter().partition(|(name, _)| is_for_loader(name));
     let mut argv = vec![builder.clone().into_os_string()];
+    argv.extend(inside.into_iter().flat_map(|(name, value)| ["--setenv".into(), name, value]));
     argv.extend(arguments.iter().cloned());
     argv.push(spec.program.clone().into_os_string());
     argv.extend(spec.argv.iter().skip(1).cloned());
-    (builder.clone(), argv)
+    (builder.clone(), argv, outside)
+}
+
+fn is_for_loader(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(b"LD_") || name == "GLIBC_TUNABLES"
 }
 
 fn environment_strings(environment: &[(OsString, OsString)]) -> Result<Vec<CString>, LaunchError> {
