@@ -1,5 +1,6 @@
 //! `isolation.protect`: files of a workspace that programs outside the cage execute or obey later.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
@@ -99,6 +100,15 @@ impl ProtectRules {
     /// Whether nothing is protected.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// Every name that is part of an entry and stands for itself; of those in git directories, `.git` alone.
+    pub fn names(&self) -> BTreeSet<&str> {
+        let names = self.entries.iter().flat_map(|entry| match entry.strip_prefix(".git/") {
+            Some(_) => ".git".split('/'),
+            None => entry.split('/'),
+        });
+        names.filter(|name| !name.contains('*')).collect()
     }
 
     /// What is protected in a git directory, each with its position on the list.

@@ -455,7 +455,7 @@ impl Search<'_> {
         self.record(path.to_owned());
     }
 
-    /// The names in a directory, each with what it is.
+    /// The names in a directory, each with what it is. Where there are too many, those of the list are looked for.
     fn names(&mut self, path: &Path) -> Vec<(OsString, FileType)> {
         let opened = self.open(path, OFlags::RDONLY | OFlags::NOCTTY);
         let Some(directory) = opened.map(Dir::new) else { return Vec::new() };
@@ -463,6 +463,11 @@ impl Search<'_> {
         for entry in directory.into_iter().flatten() {
             let Some(entry) = entry.ok().filter(|_| self.names_left > 0) else {
                 self.scan.is_complete = false;
+                let rules = self.rules;
+                for name in rules.names() {
+                    let kind = self.kind_of(&path.join(name));
+                    names.extend(kind.map(|kind| (name.into(), kind)));
+                }
                 break;
             };
             let name = entry.file_name().to_bytes();

@@ -214,6 +214,14 @@ fn a_configuration_elsewhere_is_not_read() {
 }
 
 #[test]
+fn names_of_the_list_are_found_among_any_number_of_others() {
+    let many = "mkdir -p p/.github/workflows q; cd q; seq 100100 | xargs touch";
+    let outcome = found_in(many);
+    assert!(!outcome.is_complete);
+    assert_eq!(outcome.read_only, ["p/.github/workflows"]);
+}
+
+#[test]
 fn a_search_has_bounds() {
     let logs = "mkdir -p $at/logs/refs; : > $at/HEAD; (cd $at/logs/refs; seq 1100 | xargs mkdir); cd $at";
     let hooks = "seq 40 | sed 's/^/[core] hooksPath = h/' > .git/config";
