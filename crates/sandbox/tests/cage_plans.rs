@@ -195,6 +195,33 @@ fn what_a_model_wrote_is_in_no_plan() {
 }
 
 #[test]
+fn a_link_in_a_workspace_shows_a_program_and_nothing_beside_it() {
+    let mut host = host();
+    let private = HostEntry { resolved: "/home/u/work/private/tool".into(), kind: HostEntryKind::File };
+    host.insert("/home/u/.picoclaw/workspace/tool".into(), private.clone());
+    host.insert("/srv/tools/tool".into(), private.clone());
+    host.insert(private.resolved.clone(), private.clone());
+    let directory = HostEntry { resolved: "/home/u/work/private".into(), kind: HostEntryKind::Directory };
+    host.insert(directory.resolved.clone(), directory);
+    let (isolation, instance) = (isolation(), view("agents/main"));
+    for (program, shows_beside) in [("/home/u/.picoclaw/workspace/tool", false), ("/srv/tools/tool", true)] {
+        let request = PlanRequest {
+            isolation: &isolation,
+            instance: &instance,
+            source: CommandSource::Operator { program: Path::new(program), arguments: &[] },
+            work_dir: Path::new(WORKSPACE),
+            home: Path::new("/home/u"),
+            variables: &[],
+            private: &[],
+        };
+        let lines = plan(&request, &host).expect("a plan").lines();
+        let shows = |path: &str| lines.contains(&format!("ro {path} (operator's command)"));
+        assert_eq!(shows("/home/u/work/private"), shows_beside, "{program}: {lines:#?}");
+        assert!(shows_beside || shows("/home/u/work/private/tool"), "{program}: {lines:#?}");
+    }
+}
+
+#[test]
 fn what_an_operator_names_in_a_temporary_directory_lies_on_top_of_the_private_one() {
     let mut host = host();
     for (link, to) in [("/var/run/tool.sock", "/run/tool.sock"), ("/bin/node", "/usr/bin/node")] {

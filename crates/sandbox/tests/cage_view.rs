@@ -3,6 +3,7 @@
 #![expect(
     clippy::expect_used,
     clippy::disallowed_methods,
+    clippy::disallowed_types,
     reason = "a test stops where it cannot go on, and looks at the host from outside the sandbox"
 )]
 
@@ -61,6 +62,21 @@ fn the_default_view_is_small() {
             why == "it is the only one here" && text.trim().parse().is_ok_and(|count: u32| count <= 6);
         assert!(text == want || close_enough, "{why}: `{line}` said `{text}`, {}", finished.stderr.to_text());
     }
+}
+
+#[test]
+fn what_is_hidden_stays_where_it_is() {
+    let mut place = instance();
+    place.expose(&place.base.clone(), &place.base.clone(), ExposeMode::ReadWrite);
+    let line = format!(
+        "cd {} && mv outside renamed && mv renamed outside && echo renamed; mv home other; ls home",
+        place.base.display()
+    );
+    let finished = place.run(&line).expect("it runs");
+    let said = (finished.stdout.to_text(), finished.stderr.to_text());
+    assert!(said.0 == "renamed\n" && said.1.contains("busy"), "{said:?}");
+    let control = std::process::Command::new("sh").args(["-c", &line]).output().expect("a shell");
+    assert!(place.base.join("other").exists(), "the control: {control:?}");
 }
 
 #[test]

@@ -375,8 +375,18 @@ fn operator_rules(
         }
     };
     let resolved = host.find(program).map(|found| found.resolved);
+    let place = program.parent().and_then(|parent| host.find(parent)).map(|found| found.resolved);
+    let is_agents = |path: &Path| {
+        let workspace = instance.workspace.iter().map(|workspace| &workspace.path);
+        workspace.chain(&instance.open_workspaces).any(|own| path.starts_with(own))
+    };
+    let may_be_a_trap = is_agents(program) || place.as_deref().is_some_and(is_agents);
     for path in [Some(*program), resolved.as_deref()].into_iter().flatten() {
         show(path);
+        // An earlier command may have put the link there: it leads to a file, and not to all that lies beside it.
+        if may_be_a_trap && !is_agents(path) {
+            continue;
+        }
         // A home directory, or one that holds homes, is more than the program needs (W72).
         let parent = path.parent().filter(|parent| parent.components().count() > 3);
         parent.into_iter().chain(program_tree(path, host)).for_each(&mut show);
@@ -460,7 +470,7 @@ fn hide_protected(mut rules: Vec<MountRule>, instance: &InstancePaths) -> Result
     };
     let mut hidden_rules = Vec::new();
     for rule in &rules {
-        let MountRule::Bind { source, target, reason, .. } = rule else { continue };
+        let MountRule::Bind { source, target, mode, reason, .. } = rule else { continue };
         let is_open = |path: &Path| instance.open_workspaces.iter().any(|own| path.starts_with(own));
         let is_named = *reason == MountReason::Operator && is_open(source);
         // An agent may have put a link there.
@@ -475,6 +485,26 @@ fn hide_protected(mut rules: Vec<MountRule>, instance: &InstancePaths) -> Result
                 && !rest.as_os_str().is_empty()
             {
                 hidden_rules.push(MountRule::Hide { target: target.join(rest), kind: hidden.kind });
+                // The directories above it are mounted over themselves, since a mount point cannot be renamed: the next
+                // child would see the files under another name.
+                let decides = |path: &Path| {
+                    let mut others =
+                        rules.iter().map(MountRule::target).filter(|other| is_beneath(other, target));
+                    !others.any(|other| path.starts_with(other))
+                };
+                for above in rest.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
+                    let (source, target, kind) =
+                        (source.join(above), target.join(above), HostEntryKind::Directory);
+                    if *mode == ExposeMode::ReadWrite && decides(&target) {
+                        hidden_rules.push(MountRule::Bind {
+                            source,
+                            target,
+                            mode: *mode,
+                            kind,
+                            reason: *reason,
+                        });
+                    }
+                }
             }
         }
     }
