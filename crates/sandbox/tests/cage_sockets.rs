@@ -96,6 +96,24 @@ fn a_directory_that_commands_have_closed_hides_no_socket() {
 }
 
 #[test]
+fn a_path_that_is_too_long_for_the_kernel_hides_no_socket() {
+    // Each step is taken from the one before.
+    let deep = "import os, socket\nfor step in range(30):\n  os.path.isdir('d' * 200) or os.mkdir('d' * 200)\n  os.chdir('d' * 200)\n";
+    for network in NETWORKS {
+        let place = with_network(network);
+        let _listener = bind(&place.workspace.join("sub/socket"));
+        let cage = place.cage();
+        let moves = format!("python3 -c \"{deep}os.rename('../' * 30 + 'sub', 'sub')\"");
+        said(&place, &cage, &moves);
+        assert!(!place.workspace.join("sub").exists(), "{network:?}: it was moved");
+        let connects = format!(
+            "python3 -c \"{deep}socket.socket(socket.AF_UNIX).connect('sub/socket')\" && echo reached"
+        );
+        assert_eq!(said(&place, &cage, &format!("{connects}; echo ran")), "ran", "{network:?}");
+    }
+}
+
+#[test]
 fn a_socket_that_is_gone_leaves_nothing_behind() {
     for network in NETWORKS {
         let place = with_network(network);

@@ -18,6 +18,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+/// The longest path that is hidden for what lies too deep to be searched; a path in the cage may be longer than on the host.
+const MAX_HIDDEN_PATH: usize = 2048;
+
 /// The most entries of one tree that are searched for sockets whose path is not known.
 const MAX_ENTRIES: usize = 250_000;
 
@@ -156,6 +159,13 @@ fn search(tree: &Path, inodes: &HashSet<u32>, found: &mut Found) -> Result<(), I
                 if is_own(&directory) {
                     found.closed.push(directory);
                 }
+                continue;
+            }
+            // The child gets there step by step.
+            Err(Errno::NAMETOOLONG) => {
+                let near = directory.ancestors().find(|above| above.as_os_str().len() <= MAX_HIDDEN_PATH);
+                let near = near.filter(|near| !found.closed.iter().any(|closed| closed == near));
+                found.closed.extend(near.map(Path::to_owned));
                 continue;
             }
             Err(errno) => return Err(IsolateError::Unsearched { path: directory, source: errno.into() }),
