@@ -193,6 +193,8 @@ impl Server {
     fn wait(mut self) -> (i32, String) {
         while self.line().is_some() {}
         let code = self.child.wait().unwrap().code().unwrap_or(-1);
+        // The thread that reads lets go at the end.
+        soon("the end of standard error", || Arc::strong_count(&self.stderr) == 1);
         (code, self.stderr())
     }
 

@@ -119,6 +119,11 @@ impl Gateway {
         self.said.lock().unwrap().clone()
     }
 
+    /// Waits until it has logged this.
+    pub(crate) fn says(&self, text: &str) {
+        eventually(&format!("it does not log {text:?}"), || self.said().contains(text).then_some(()));
+    }
+
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -186,7 +191,10 @@ impl Gateway {
         let began = Instant::now();
         self.signal(rustix::process::Signal::TERM);
         let status = self.child.wait().unwrap();
-        (status, began.elapsed(), self.said())
+        let took = began.elapsed();
+        // The thread that reads lets go at the end.
+        eventually("the log does not end", || (Arc::strong_count(&self.said) == 1).then_some(()));
+        (status, took, self.said())
     }
 
     /// Ends it without a word.

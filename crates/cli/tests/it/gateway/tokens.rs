@@ -104,7 +104,7 @@ fn what_a_command_can_read_does_not_approve() {
     let rules: Vec<_> = records.iter().filter_map(|one| one["rule"].as_str()).collect();
     assert!(rules.contains(&"approved by operator"), "{rules:?}");
     assert!(records.iter().any(|one| one["principal"] == "pid-file"), "the turn's own: {records:?}");
-    assert!(gateway.said().contains("their tokens do not approve"), "{}", gateway.said());
+    gateway.says("their tokens do not approve");
 }
 
 /// The lines of a stream that ends by itself within some seconds.

@@ -91,7 +91,7 @@ fn a_wrapped_server_is_fetched_once_and_has_no_network() {
     };
     let mut server = start();
     for said in ["step 1 of 2: fetching `@everyday/server`", "step 2 of 2: it runs without a network"] {
-        assert!(server.stderr().contains(said), "{}", server.stderr());
+        server.stderr_says(said);
     }
     let fetched = registry.requests();
     assert!(fetched >= 2, "{:?}", registry.lines());

@@ -61,6 +61,10 @@ fn an_ssh_agent_signs_and_its_keys_stay_outside() {
     if !is_here("ssh-agent") {
         return;
     }
+    if !Command::new("id").arg("-un").output().unwrap().status.success() {
+        picoclaw_testing::skip!("ssh refuses a user without an entry in the password database");
+        return;
+    }
     let Some(project) = Project::new("`--ssh-agent`") else { return };
     let agent = SshAgent::start(&project);
     let (socket, key) = (agent.socket(), agent.dir.join("id"));
