@@ -195,6 +195,43 @@ fn what_a_model_wrote_is_in_no_plan() {
 }
 
 #[test]
+fn a_mount_above_a_hidden_path_shows_nothing_that_another_rule_hides() {
+    let mut host = host();
+    for path in ["/data", "/data/x", "/data/x/secrets", "/home/u/.picoclaw/teams/coder"] {
+        host.insert(path.into(), HostEntry { resolved: path.into(), kind: HostEntryKind::Directory });
+    }
+    let mut instance = view("agents/main");
+    for path in ["/data/x/secrets", "/home/u/.picoclaw/teams/coder"] {
+        instance.protected.push(HiddenPath { path: path.into(), kind: HostEntryKind::Directory });
+    }
+    let (writable, read) = (ExposeMode::ReadWrite, ExposeMode::ReadOnly);
+    for (why, exposures, above, is_mounted) in [
+        ("it is pinned", vec![("/data", writable)], "rw /data/x", true),
+        ("a read-only tree needs none", vec![("/data", read)], "/data/x", false),
+        ("a later rule decides", vec![("/data", writable), ("/data", read)], "/data/x", false),
+        ("a deeper rule decides", vec![("/data", writable), ("/data/x", read)], "rw /data/x", false),
+        ("it lies in what is hidden", vec![("/home/u", writable)], "/home/u/.picoclaw/teams", false),
+    ] {
+        let isolation = IsolationConfig {
+            expose_paths: exposures.iter().map(|(path, mode)| expose(path, path, *mode)).collect(),
+            ..isolation()
+        };
+        let request = PlanRequest {
+            isolation: &isolation,
+            instance: &instance,
+            source: CommandSource::Model,
+            work_dir: Path::new(WORKSPACE),
+            home: Path::new("/home/u"),
+            variables: &[],
+            private: &[],
+        };
+        let lines = plan(&request, &host).expect(why).lines();
+        let mounted = lines.iter().any(|line| line.contains(&format!("{above} ")));
+        assert_eq!(mounted, is_mounted, "{why}: {lines:#?}");
+    }
+}
+
+#[test]
 fn a_link_in_a_workspace_shows_a_program_and_nothing_beside_it() {
     let mut host = host();
     let private = HostEntry { resolved: "/home/u/work/private/tool".into(), kind: HostEntryKind::File };

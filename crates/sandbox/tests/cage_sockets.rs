@@ -97,13 +97,18 @@ fn a_directory_that_commands_have_closed_hides_no_socket() {
 
 #[test]
 fn a_path_that_is_too_long_for_the_kernel_hides_no_socket() {
-    // Each step is taken from the one before.
-    let deep = "import os, socket\nfor step in range(30):\n  os.path.isdir('d' * 200) or os.mkdir('d' * 200)\n  os.chdir('d' * 200)\n";
-    for network in NETWORKS {
+    // With 4,090 bytes the directory can be opened, and nothing in it.
+    for (network, bytes) in NETWORKS.into_iter().flat_map(|network| [(network, 4090), (network, 6000)]) {
         let place = with_network(network);
+        // Each step is taken from the one before.
+        let length = bytes - "/sub".len() - place.workspace.as_os_str().len();
+        let (steps, first) = (length / 100, length % 100 + 99);
+        let deep = format!(
+            "import os, socket\nfor step in range({steps}):\n  name = 'd' * (99 if step else {first})\n  os.path.isdir(name) or os.mkdir(name)\n  os.chdir(name)\n"
+        );
         let _listener = bind(&place.workspace.join("sub/socket"));
         let cage = place.cage();
-        let moves = format!("python3 -c \"{deep}os.rename('../' * 30 + 'sub', 'sub')\"");
+        let moves = format!("python3 -c \"{deep}os.rename('../' * {steps} + 'sub', 'sub')\"");
         said(&place, &cage, &moves);
         assert!(!place.workspace.join("sub").exists(), "{network:?}: it was moved");
         let connects = format!(

@@ -470,7 +470,7 @@ fn hide_protected(mut rules: Vec<MountRule>, instance: &InstancePaths) -> Result
     };
     let mut hidden_rules = Vec::new();
     for rule in &rules {
-        let MountRule::Bind { source, target, mode, reason, .. } = rule else { continue };
+        let MountRule::Bind { source, target, reason, .. } = rule else { continue };
         let is_open = |path: &Path| instance.open_workspaces.iter().any(|own| path.starts_with(own));
         let is_named = *reason == MountReason::Operator && is_open(source);
         // An agent may have put a link there.
@@ -485,26 +485,7 @@ fn hide_protected(mut rules: Vec<MountRule>, instance: &InstancePaths) -> Result
                 && !rest.as_os_str().is_empty()
             {
                 hidden_rules.push(MountRule::Hide { target: target.join(rest), kind: hidden.kind });
-                // The directories above it are mounted over themselves, since a mount point cannot be renamed: the next
-                // child would see the files under another name.
-                let decides = |path: &Path| {
-                    let mut others =
-                        rules.iter().map(MountRule::target).filter(|other| is_beneath(other, target));
-                    !others.any(|other| path.starts_with(other))
-                };
-                for above in rest.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
-                    let (source, target, kind) =
-                        (source.join(above), target.join(above), HostEntryKind::Directory);
-                    if *mode == ExposeMode::ReadWrite && decides(&target) {
-                        hidden_rules.push(MountRule::Bind {
-                            source,
-                            target,
-                            mode: *mode,
-                            kind,
-                            reason: *reason,
-                        });
-                    }
-                }
+                hidden_rules.extend(mounts_above(rest, rule, &rules, instance));
             }
         }
     }
@@ -516,6 +497,40 @@ fn hide_protected(mut rules: Vec<MountRule>, instance: &InstancePaths) -> Result
     }
     rules.extend(hidden_rules);
     Ok(rules)
+}
+
+/// The directories above a hidden path in a tree that the child may write, mounted over themselves: a mount point cannot
+/// be renamed, and the next child would see what is hidden under another name. `rest` is the path in the tree of `rule`.
+fn mounts_above(
+    rest: &Path,
+    rule: &MountRule,
+    rules: &[MountRule],
+    instance: &InstancePaths,
+) -> Vec<MountRule> {
+    let MountRule::Bind { source, target, mode: ExposeMode::ReadWrite, reason, .. } = rule else {
+        return Vec::new();
+    };
+    let is_last = rules.iter().rfind(|other| other.target() == target).is_some_and(|last| last == rule);
+    let is_hidden = |path: &Path| {
+        let mut hidden = instance.protected.iter().filter(|hidden| is_beneath(&hidden.path, source));
+        hidden.any(|hidden| path.starts_with(&hidden.path))
+    };
+    let is_in_other = |path: &Path| {
+        let mut deeper = rules.iter().map(MountRule::target).filter(|other| is_beneath(other, target));
+        deeper.any(|other| path.starts_with(other))
+    };
+    let above = rest.ancestors().skip(1).filter(|above| is_last && !above.as_os_str().is_empty());
+    above
+        .map(|above| (source.join(above), target.join(above)))
+        .filter(|(source, target)| !is_hidden(source) && !is_in_other(target))
+        .map(|(source, target)| MountRule::Bind {
+            source,
+            target,
+            mode: ExposeMode::ReadWrite,
+            kind: HostEntryKind::Directory,
+            reason: *reason,
+        })
+        .collect()
 }
 
 /// Refuses an exposure without a mount point. A missing directory can be made where the child may

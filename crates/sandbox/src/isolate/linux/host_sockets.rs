@@ -18,8 +18,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The longest path that is hidden for what lies too deep to be searched; a path in the cage may be longer than on the host.
-const MAX_HIDDEN_PATH: usize = 2048;
+/// The longest path of a directory that is searched. Deeper ones are hidden. Their path in the cage, which may be longer,
+/// must stay within PATH_MAX.
+const MAX_SEARCHED_PATH: usize = 2048;
 
 /// The most entries of one tree that are searched for sockets whose path is not known.
 const MAX_ENTRIES: usize = 250_000;
@@ -151,6 +152,11 @@ fn search(tree: &Path, inodes: &HashSet<u32>, found: &mut Found) -> Result<(), I
     let mut count = 0;
     let mut directories = VecDeque::from([tree.to_owned()]);
     while let Some(directory) = directories.pop_front() {
+        // Near PATH_MAX it cannot be searched, and the child gets there step by step.
+        if directory.as_os_str().len() > MAX_SEARCHED_PATH {
+            found.closed.push(directory);
+            continue;
+        }
         let entries = match entries(&directory) {
             Ok(entries) => entries,
             // Gone since, or out of reach for the child as well.
@@ -159,13 +165,6 @@ fn search(tree: &Path, inodes: &HashSet<u32>, found: &mut Found) -> Result<(), I
                 if is_own(&directory) {
                     found.closed.push(directory);
                 }
-                continue;
-            }
-            // The child gets there step by step.
-            Err(Errno::NAMETOOLONG) => {
-                let near = directory.ancestors().find(|above| above.as_os_str().len() <= MAX_HIDDEN_PATH);
-                let near = near.filter(|near| !found.closed.iter().any(|closed| closed == near));
-                found.closed.extend(near.map(Path::to_owned));
                 continue;
             }
             Err(errno) => return Err(IsolateError::Unsearched { path: directory, source: errno.into() }),

@@ -72,10 +72,11 @@ pub fn choose_backend(isolation: &IsolationConfig, probed: &ProbeResult) -> Resu
 pub(super) fn try_native(path: &OsStr) -> Result<Backend, Unusable> {
     match try_backend(Backend::Native, path) {
         Ok(()) => Ok(Backend::Native),
-        Err(Unusable::Failed(why)) => Err(Unusable::Failed(why)),
+        Err(failed @ Unusable::Failed(_)) => Err(failed),
         Err(missing) => match try_backend(Backend::NativeHostProc, path) {
             Ok(()) => Ok(Backend::NativeHostProc),
-            Err(_) => Err(missing),
+            Err(failed @ Unusable::Failed(_)) => Err(failed),
+            Err(Unusable::Missing(_)) => Err(missing),
         },
     }
 }
