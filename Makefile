@@ -22,7 +22,7 @@ tour: build ## take a short tour on an instance of its own: tools, refusals, the
 build: ## build the release binary, target/picoclaw (static where the musl target can be had)
 	@bash scripts/build.sh
 
-setup: ## install what the tests need and this machine lacks (bubblewrap, tmux, Chromium, cargo-deny, MCP and OpenAI clients, mingw-w64)
+setup: ## install what the tests need and this machine lacks (bubblewrap, tmux, Chromium, cargo-deny, MCP and OpenAI clients)
 	@bash scripts/setup.sh
 
 test: setup ## format, clippy, licences, every test as root and as an ordinary user, and the release binary

@@ -35,6 +35,5 @@ need gpg-agent gpg-agent "which the tests lend to a command"
 need gpg gpg "which signs in the tests"
 need runc runc "in whose containers the tests look at what holds"
 need /usr/share/containers/seccomp.json golang-github-containers-common "whose system call filter containers have by default"
-need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 "with which the program is compiled for Windows"
 bash scripts/peers.sh
 wait "$deny"
