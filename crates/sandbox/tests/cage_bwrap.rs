@@ -69,7 +69,7 @@ fn what_a_dynamic_loader_obeys_reaches_the_command_alone() {
     let finished = run_to_end(spec).expect("bubblewrap starts");
     // Without such a directory the trace is on standard output.
     let said = finished.stdout.to_text();
-    assert!(said.ends_with(&format!("libs {}\n", trace.display())), "{said}");
+    assert!(said.lines().any(|line| line == format!("libs {}", trace.display())), "{said}");
     assert_eq!(traces(), 0, "bubblewrap obeyed");
     let mut control = std::process::Command::new("bwrap");
     control.args(["--ro-bind", "/", "/", "true"]).envs(variables);

@@ -127,8 +127,9 @@ fn in_a_container_the_gateway_starts_and_says_what_still_holds() {
         let told = container.run(&instance, &["status"]);
         assert_eq!(told.code, 0, "{told:?}");
         if !told.stdout.contains("held by native: filesystem held") {
+            assert!(lacks.is_none(), "it has one where `/proc` is whole: {told:?}");
             picoclaw_testing::skip!("this host has no native cage inside another: {}", told.stdout);
-            continue;
+            return;
         }
         let gateway = Gateway::wrapped(&instance, &container.words(), &[], &[]);
         assert_eq!(gateway.get("/ready").status, 200);
@@ -144,7 +145,7 @@ fn in_a_container_the_gateway_starts_and_says_what_still_holds() {
             continue;
         };
         assert!(posture.contains(lacks), "{posture}");
-        gateway.says("Commands see the names of other processes");
+        gateway.says("Commands see the names and command lines of other processes");
         drop(gateway);
         instance.configure(r#"{"version": 3, "isolation": {"enabled": true, "require": ["processes"]}}"#);
         let refused = container.run(&instance, &["gateway", "--port", &free_port().to_string()]);

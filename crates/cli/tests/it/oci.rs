@@ -161,7 +161,7 @@ fn in_a_default_container_the_first_use_is_confined_and_doctor_says_what_was_see
         echo "cat $HOME/.netrc; cat $HOME/.picoclaw/config.json; kill -0 $victim && echo signalled; echo tried" > ~/.picoclaw/workspace/s.sh
         /picoclaw tool exec '{"command": "bash s.sh"}' 2>/dev/null
         /picoclaw doctor 2>/dev/null; echo "doctor exits with $?"
-        /picoclaw run -- sh -c "cat /proc/$victim/environ; ls /proc/$victim/root/; echo x > /proc/$victim/comm" 2>/dev/null
+        /picoclaw run -- sh -c "cat /proc/$victim/environ; ls /proc/$victim/root/ && echo entered; (echo x > /proc/$victim/comm) && echo written; echo looked" 2>/dev/null
     "#;
     for (uid, namespaces) in [
         (1000, Namespaces::Default),
@@ -172,10 +172,10 @@ fn in_a_default_container_the_first_use_is_confined_and_doctor_says_what_was_see
         let output = in_container(uid, namespaces, script);
         let text = String::from_utf8_lossy(&output.stdout);
         let about = format!("uid {uid}, {namespaces:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
-        for said in ["alive\n", "ran\n", "confined\n", "tried\n", "doctor exits with 0\n"] {
+        for said in ["alive\n", "ran\n", "confined\n", "tried\n", "looked\n", "doctor exits with 0\n"] {
             assert!(text.contains(said), "`{said}` in {about}");
         }
-        for leaked in ["SECRET", "\"isolation\"", "signalled"] {
+        for leaked in ["SECRET", "\"isolation\"", "signalled", "entered", "written"] {
             assert!(!text.contains(leaked), "`{leaked}` in {about}");
         }
         assert!(!text.contains("broken"), "{about}");

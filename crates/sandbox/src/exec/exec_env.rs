@@ -165,7 +165,7 @@ pub(super) fn log_unenforced(backend: &Backend, isolation: &IsolationConfig) {
             tracing::warn!(target: "isolation", layers = less, "Landlock alone holds less than a cage; `picoclaw doctor` says why there is none");
         }
         Backend::NativeHostProc => {
-            tracing::warn!(target: "isolation", layers = less, "Commands see the names of other processes");
+            tracing::warn!(target: "isolation", layers = less, "Commands see the names and command lines of other processes");
         }
         Backend::RestrictedToken => {
             tracing::warn!(target: "isolation", layers = less, "A restricted token holds less than a cage");

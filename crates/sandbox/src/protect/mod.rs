@@ -37,6 +37,16 @@ struct Writable {
     is_workspace: bool,
 }
 
+impl Writable {
+    /// Whether the files of `other` are among its own, under the same names.
+    fn contains(&self, other: &Self) -> bool {
+        match (other.source.strip_prefix(&self.source), other.target.strip_prefix(&self.target)) {
+            (Ok(source), Ok(target)) => source == target && !source.as_os_str().is_empty(),
+            _ => false,
+        }
+    }
+}
+
 impl Protection {
     /// For a child in a cage: its workspace, and what `expose_paths` shows read-write.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "mounts are Linux's"))]
@@ -54,6 +64,8 @@ impl Protection {
             }
             _ => None,
         });
+        let all: Vec<_> = roots.collect();
+        let roots = all.iter().filter(|root| !all.iter().any(|other| other.contains(root))).cloned();
         Self { rules: rules.clone(), roots: roots.collect(), home: home.to_owned() }
     }
 

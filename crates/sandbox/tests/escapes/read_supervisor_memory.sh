@@ -1,4 +1,6 @@
 # why: the supervisor's memory is not readable
 # held by: native
 # needs: root
-head -c 1 /proc/$PPID/mem >/dev/null; test -r /proc/$PPID/maps && grep -q heap /proc/$PPID/maps && echo ESCAPED
+# `/proc` may number processes otherwise than `$PPID`.
+while read -r key value; do [ "$key" != PPid: ] || parent=$value; done < /proc/self/status
+head -c 1 /proc/$parent/mem >/dev/null; test -r /proc/$parent/maps && grep -q heap /proc/$parent/maps && echo ESCAPED

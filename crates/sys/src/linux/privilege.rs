@@ -25,7 +25,7 @@ const SECURE_BITS: CapabilitiesSecureBits = CapabilitiesSecureBits::NO_ROOT
 /// Writes the maps of the new user namespace.
 ///
 /// The maps of an undumpable process belong to root. For other users the process is dumpable while it opens them; a caged
-/// process does not see it, and a fenced one may not trace outside its Landlock domain.
+/// process has no rights over it from its own user namespace, and a fenced one may not trace outside its Landlock domain.
 pub(crate) fn map_ids(uid_map: &CStr, gid_map: &CStr) -> Result<()> {
     let [setgroups, gids, uids] = match open_maps() {
         Err(Errno::ACCESS) => {

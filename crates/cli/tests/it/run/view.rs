@@ -1,6 +1,6 @@
 //! What a command in the cage sees, reaches and has.
 
-use super::{Project, is_here, marker};
+use super::{Project, is_here, marker, ran};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
@@ -460,4 +460,17 @@ fn what_the_operator_names_in_a_temporary_directory_is_there() {
             assert_eq!((control.code, control.stdout.as_str()), (1, ""), "an argument alone shows nothing");
         }
     }
+}
+
+#[test]
+fn a_change_above_a_hidden_path_is_reported_once() {
+    let Some(project) = Project::new("what is above a hidden path") else { return };
+    let store = project.instance.dir().join("store");
+    std::fs::create_dir_all(store.join("deep")).unwrap();
+    let store = store.to_str().unwrap();
+    let line = format!("echo x > {store}/deep/.envrc; mv {store}/deep {store}/other");
+    let mut command = project.command(&["--rw", store, "--", "sh", "-c", &line]);
+    let told = ran(command.env("PICOCLAW_HOME", format!("{store}/deep/home")).output().unwrap());
+    assert!(told.stderr.contains("busy"), "the directory is pinned: {told:?}");
+    assert_eq!(told.stderr.matches(".envrc").count(), 1, "{told:?}");
 }

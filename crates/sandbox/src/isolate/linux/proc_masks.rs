@@ -44,7 +44,7 @@ pub(super) fn masked_entries() -> Vec<(&'static Path, HostEntryKind)> {
     MASKED.into_iter().map(Path::new).filter_map(find).collect()
 }
 
-/// The steps that cover them in a new procfs, with an empty file or directory.
+/// The steps that cover them in the `/proc` of the cage, with an empty file or directory.
 pub(super) fn mask_steps() -> Result<Vec<Step>, IsolateError> {
     let (empty, owner) = (c"masked", PathOwner::Cage);
     let attributes = NO_SUID | NO_EXEC | READ_ONLY;

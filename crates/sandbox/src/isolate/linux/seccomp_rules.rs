@@ -378,7 +378,7 @@ impl Rules {
         let why = "Landlock does not hold connections to UNIX sockets of the host.";
         self.refuse(*socket, &[test(0, Equal(1), "domain == AF_UNIX")], Applies::WithoutUnixSockets, why);
         let [socketpair] = calls![SYS_socketpair];
-        let why = "Pairs are of AF_UNIX; AF_TIPC has them too, another seldom used part of the kernel.";
+        let why = "Programs use pairs of AF_UNIX; AF_TIPC offers them too, a seldom used part of the kernel.";
         let other_family = test(0, Differs(1), "domain != AF_UNIX");
         self.add(*socketpair, &[other_family], Answer::NoSuchFamily, Applies::Everywhere, why);
         for (kind, text) in [(2, "type & 0xf == SOCK_DGRAM"), (3, "type & 0xf == SOCK_RAW")] {
