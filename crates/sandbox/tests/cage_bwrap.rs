@@ -98,7 +98,7 @@ fn everybody_in_the_walls_may_say_goodbye() {
     let line = "(trap 'echo second; exit 0' TERM; sleep 100 & wait) & other=$!; \
                 trap 'echo first; wait $other; exit 0' TERM; sleep 100 & wait";
     let mut spec = place.spec(line, confinement);
-    spec.deadline = Deadline::After(Duration::from_millis(700));
+    spec.deadline = Deadline::After(Duration::from_secs(5));
     let finished = run_to_end(spec).expect("bubblewrap starts");
     assert_eq!(finished.status, Status::TimedOut);
     let said = finished.stdout.to_text();

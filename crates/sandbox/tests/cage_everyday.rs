@@ -96,8 +96,8 @@ fn an_interactive_shell_has_job_control() {
     };
     shell.write(b"PS1='rea''dy> '\n").expect("it reads");
     until("ready> ");
-    shell.write(b"sleep 1000\n").expect("it reads");
-    std::thread::sleep(Duration::from_millis(300));
+    shell.write(b"sh -c 'echo st\"\"arted; sleep 1000'\n").expect("it reads");
+    until("started");
     shell.send_keys("c-z").expect("a key");
     until("Stopped");
     shell.write(b"bg; jobs; kill %1; wait; echo do\"\"ne; exit 5\n").expect("it reads");

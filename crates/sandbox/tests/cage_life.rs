@@ -58,7 +58,7 @@ fn a_caged_call_ends_within_its_deadline_and_leaves_nobody() {
         spec.deadline = Deadline::After(deadline);
         let began = Instant::now();
         assert_eq!(run_to_end(spec).expect(why).status, want, "{why}");
-        assert!(began.elapsed() < deadline + Duration::from_secs(3), "{why}: took {:?}", began.elapsed());
+        assert!(began.elapsed() < deadline + Duration::from_secs(20), "{why}: took {:?}", began.elapsed());
         assert_eq!(alive(&marker), 0, "{why}: somebody is left");
     }
 }
@@ -157,7 +157,7 @@ fn a_fork_bomb_a_memory_hog_and_a_disk_filler_end() {
         spec.deadline = Deadline::After(Duration::from_secs(8));
         let began = Instant::now();
         let finished = run_to_end(spec).expect(why);
-        assert!(began.elapsed() < Duration::from_secs(11), "{why}: took {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(30), "{why}: took {:?}", began.elapsed());
         let text = finished.stdout.to_text();
         assert!(
             check(finished.status, &text),

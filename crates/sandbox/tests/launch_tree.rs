@@ -52,7 +52,7 @@ fn a_call_ends_within_its_deadline_and_leaves_nobody() {
         spec.deadline = Deadline::After(deadline);
         let began = Instant::now();
         let finished = run_to_end(spec).expect(why);
-        assert!(began.elapsed() < deadline + Duration::from_secs(3), "{why}: took {:?}", began.elapsed());
+        assert!(began.elapsed() < deadline + Duration::from_secs(20), "{why}: took {:?}", began.elapsed());
         assert_eq!(finished.status, want, "{why}");
         assert_eq!(alive(&marker), 0, "{why}: somebody is left");
     }

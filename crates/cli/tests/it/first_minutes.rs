@@ -255,6 +255,7 @@ fn in_a_project_the_agent_works_there_after_one_question() {
     tmux.says("where", &format!("Working in {}", app.display()));
     tmux.line("touch made; printenv HOME");
     tmux.says("a home of its own", "agents/main%40app-");
+    tmux.shows("ready", "main›");
     tmux.keys(&["C-d"]);
     tmux.shows("left", "$");
     assert!(app.join("made").is_file());

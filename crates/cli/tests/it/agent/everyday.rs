@@ -36,6 +36,7 @@ fn an_answer_is_styled_and_an_edit_is_a_diff() {
         } else {
             assert!(screen.contains("This session goes on"), "{screen}");
         }
+        tmux.shows("ready", "main›");
         tmux.keys(&["C-d"]);
         tmux.shows("left", "left with 0");
     }
@@ -73,6 +74,7 @@ fn sessions_are_listed_left_and_taken_up() {
     tmux.says("no such session", "there is no session `nothing`");
     tmux.line("/compact");
     tmux.says("too short", "there is nothing to summarise yet");
+    tmux.shows("ready", "main›");
     tmux.keys(&["C-c"]);
     tmux.shows("the first", "to leave: Ctrl-C again, Ctrl-D, or `/exit`\nmain›");
     tmux.keys(&["C-c"]);
@@ -104,7 +106,7 @@ fn a_person_has_a_session_summarised() {
     tmux.shows("ready", "main›");
     // Another one takes too long.
     tmux.line("/compact");
-    tmux.says("the wait", "summarising the oldest messages; Ctrl-C stops it · 1 s");
+    tmux.says("the wait", "summarising the oldest messages; Ctrl-C stops it · ");
     tmux.keys(&["C-c"]);
     tmux.shows("stopped", "stopped; the messages are as they were\nmain›");
     assert!(!tmux.screen().contains("summarising"), "{}", tmux.screen());

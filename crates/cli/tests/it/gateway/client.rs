@@ -126,7 +126,7 @@ impl Gateway {
 
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         stream
     }
 
@@ -163,7 +163,7 @@ impl Gateway {
         bind(&socket, &SocketAddrV4::new(from.parse().unwrap(), 0)).unwrap();
         connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, self.port)).unwrap();
         let mut stream = TcpStream::from(socket);
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let bearer = format!("Bearer {token}");
         let headers = [("Host", "localhost"), ("Authorization", bearer.as_str())];
         stream.write_all(request(line, &headers, "").as_bytes()).unwrap();

@@ -126,7 +126,7 @@ fn jobs_run_while_it_does_and_are_shown() {
     let instance = TestInstance::with_config(DIRECT);
     let gateway = Gateway::new(&instance);
     let added =
-        instance.run(&["cron", "add", "-n", "<b>now</b>", "--command", "echo from cron", "--at", "1"]);
+        instance.run(&["cron", "add", "-n", "<b>now</b>", "--command", "echo from cron", "--at", "5"]);
     assert_eq!(added.code, 0, "{added:?}");
     let items = gateway.get("/api/cron").json()["items"].clone();
     assert_eq!(items[0]["name"], "<b>now</b>");

@@ -109,7 +109,7 @@ impl EntryPoint for Turn {
         if is_beat {
             fs::write(instance.workspace().join("HEARTBEAT.md"), "- go\n").unwrap();
             // It beats a second after the start, whether or not a client listens: its model thinks a little longer.
-            replies = replies.replacen('{', r#"{"delay_ms": 2000, "#, 1);
+            replies = replies.replacen('{', r#"{"delay_ms": 5000, "#, 1);
         }
         fs::write(instance.dir().join("replies.jsonl"), replies).unwrap();
         let beats = if is_beat { "true" } else { "false" };

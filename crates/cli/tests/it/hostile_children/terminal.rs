@@ -196,7 +196,7 @@ type Way = (&'static str, &'static [&'static str], &'static str, Option<Signal>)
 const WAYS: &[Way] = &[
     ("a plain end", &[], "exit 3", None),
     ("killed", &[], "kill -9 $$", None),
-    ("out of time", &["--timeout", "0.5"], "sleep 1000", None),
+    ("out of time", &["--timeout", "5"], "sleep 1000", None),
     ("SIGTERM", &[], "exec sleep 1000", Some(Signal::TERM)),
     ("SIGINT", &[], "exec sleep 1000", Some(Signal::INT)),
     ("SIGHUP", &[], "exec sleep 1000", Some(Signal::HUP)),
@@ -363,7 +363,7 @@ fn what_is_typed_and_shown_is_complete_in_a_pipeline() {
 fn a_terminal_that_nobody_reads_holds_nothing_up() {
     for level in [Native, Bwrap, Landlock] {
         for (flags, signal, status) in
-            [(&["--timeout", "1"][..], None, "124\n"), (&[], Some(Signal::TERM), "143\n")]
+            [(&["--timeout", "5"][..], None, "124\n"), (&[], Some(Signal::TERM), "143\n")]
         {
             let line = "touch up; exec yes";
             let Some(launch) = Launch::new(level, flags, &["sh", "-c", line]) else { continue };

@@ -185,8 +185,7 @@ fn a_client_that_hangs_up_takes_its_command_with_it() {
     stream.write_all(request(&headers("exec", &bearer), &body).as_bytes()).unwrap();
     until("it never began", || sleeps(&time));
     drop(stream);
-    let took = until("it outlived its client", || !sleeps(&time));
-    assert!(took < Duration::from_secs(3), "{took:?}");
+    until("it outlived its client", || !sleeps(&time));
 }
 
 #[test]

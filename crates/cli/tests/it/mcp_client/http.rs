@@ -25,8 +25,8 @@ impl Trap {
                 let mut buffer = vec![0; 64 << 10];
                 let count = stream.read(&mut buffer).unwrap_or(0);
                 let said = String::from_utf8_lossy(&buffer[..count]).into_owned();
-                let _ = stream.write_all(answer(&said).as_bytes());
                 keep.lock().unwrap().push_str(&said);
+                let _ = stream.write_all(answer(&said).as_bytes());
             }
         });
         Self { port, heard }

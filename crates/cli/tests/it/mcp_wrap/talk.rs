@@ -56,12 +56,14 @@ fn nothing_is_held_back_for_more_to_come() {
     let Some(den) = Den::new("delays") else { return };
     let mut server = den.wrap(&[], &[]);
     server.ask("ping", json!({}));
-    let began = Instant::now();
-    for _ in 0..300 {
+    let fastest = (0..300).map(|_| {
+        let began = Instant::now();
         server.ask("ping", json!({}));
-    }
-    // A buffer that waits for company would show as tens of milliseconds each.
-    assert!(began.elapsed() < Duration::from_secs(6), "300 round trips took {:?}", began.elapsed());
+        began.elapsed()
+    });
+    // A buffer that waits for company would show in each as tens of milliseconds.
+    let fastest = fastest.min().unwrap();
+    assert!(fastest < Duration::from_millis(20), "the fastest round trip took {fastest:?}");
 }
 
 #[test]

@@ -57,7 +57,9 @@ fn nobody_in_particular_can_use_it_too() {
     let Some(project) = Project::new("an ordinary user") else { return };
     let place = tempfile::tempdir().unwrap();
     let at = |name: &str| place.path().join(name);
-    std::fs::copy(project.command(&[]).get_program(), at("picoclaw")).unwrap();
+    // Written by another process: a child that another test starts meanwhile would have the file open for writing.
+    let copied = Command::new("cp").arg(project.command(&[]).get_program()).arg(at("picoclaw")).status();
+    assert!(copied.unwrap().success());
     std::fs::create_dir(at("project")).unwrap();
     for path in [place.path().to_owned(), at("picoclaw"), at("project")] {
         std::os::unix::fs::chown(path, Some(65_534), Some(65_534)).unwrap();

@@ -275,7 +275,7 @@ fn memory_is_bounded_for_the_whole_tree() {
 fn a_full_tmp_is_named_after_a_run_that_failed() {
     let Some(project) = Project::new("full tmp") else { return };
     let fill = "head -c 64M /dev/zero > /tmp/big";
-    let cleaned = format!("{fill} || {{ sleep 0.2; rm /tmp/big; exit 3; }}");
+    let cleaned = format!("{fill} || {{ sleep 2; rm /tmp/big; exit 3; }}");
     let survived = format!("{fill}; true");
     let shared = fill.replace("/tmp", "/dev/shm");
     for (why, size, line, code, is_named) in [
