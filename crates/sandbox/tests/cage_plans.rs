@@ -86,6 +86,22 @@ fn expose(source: &str, target: &str, mode: ExposeMode) -> Expose {
     Expose { source: source.into(), target: target.into(), mode }
 }
 
+fn request<'r>(
+    isolation: &'r IsolationConfig,
+    instance: &'r InstancePaths,
+    source: CommandSource<'r>,
+) -> PlanRequest<'r> {
+    PlanRequest {
+        isolation,
+        instance,
+        source,
+        work_dir: Path::new(WORKSPACE),
+        home: Path::new("/home/u"),
+        variables: &[],
+        private: &[],
+    }
+}
+
 fn compare(
     name: &str,
     isolation: &IsolationConfig,
@@ -94,13 +110,9 @@ fn compare(
     work_dir: &str,
 ) {
     let request = PlanRequest {
-        isolation,
-        instance,
-        source,
         work_dir: Path::new(work_dir),
-        home: Path::new("/home/u"),
-        variables: &[],
         private: &["/run/user/1000".into()],
+        ..request(isolation, instance, source)
     };
     let plan = plan(&request, &host()).expect(name);
     let arguments = bwrap_arguments(&plan, &[], &BTreeMap::new());
@@ -173,15 +185,7 @@ fn plans_are_as_they_were_read_last() {
 #[test]
 fn what_a_model_wrote_is_in_no_plan() {
     let (isolation, instance) = (isolation(), view("agents/main"));
-    let request = |source| PlanRequest {
-        isolation: &isolation,
-        instance: &instance,
-        source,
-        work_dir: Path::new(WORKSPACE),
-        home: Path::new("/home/u"),
-        variables: &[],
-        private: &[],
-    };
+    let request = |source| request(&isolation, &instance, source);
     let plain = plan(&request(CommandSource::Model), &host()).expect("a plan");
     // The same words that an operator's command would expose things by (W65, W72, W73).
     let arguments = ["-c", "x=/home/u/docs ;cd $x;cat f", "/home/u/docs"].map(OsString::from);
@@ -216,15 +220,7 @@ fn a_mount_above_a_hidden_path_shows_nothing_that_another_rule_hides() {
             expose_paths: exposures.iter().map(|(path, mode)| expose(path, path, *mode)).collect(),
             ..isolation()
         };
-        let request = PlanRequest {
-            isolation: &isolation,
-            instance: &instance,
-            source: CommandSource::Model,
-            work_dir: Path::new(WORKSPACE),
-            home: Path::new("/home/u"),
-            variables: &[],
-            private: &[],
-        };
+        let request = request(&isolation, &instance, CommandSource::Model);
         let lines = plan(&request, &host).expect(why).lines();
         let mounted = lines.iter().any(|line| line.contains(&format!("{above} ")));
         assert_eq!(mounted, is_mounted, "{why}: {lines:#?}");
@@ -242,15 +238,11 @@ fn a_link_in_a_workspace_shows_a_program_and_nothing_beside_it() {
     host.insert(directory.resolved.clone(), directory);
     let (isolation, instance) = (isolation(), view("agents/main"));
     for (program, shows_beside) in [("/home/u/.picoclaw/workspace/tool", false), ("/srv/tools/tool", true)] {
-        let request = PlanRequest {
-            isolation: &isolation,
-            instance: &instance,
-            source: CommandSource::Operator { program: Path::new(program), arguments: &[] },
-            work_dir: Path::new(WORKSPACE),
-            home: Path::new("/home/u"),
-            variables: &[],
-            private: &[],
-        };
+        let request = request(
+            &isolation,
+            &instance,
+            CommandSource::Operator { program: Path::new(program), arguments: &[] },
+        );
         let lines = plan(&request, &host).expect("a plan").lines();
         let shows = |path: &str| lines.contains(&format!("ro {path} (operator's command)"));
         assert_eq!(shows("/home/u/work/private"), shows_beside, "{program}: {lines:#?}");
@@ -267,13 +259,8 @@ fn what_an_operator_names_in_a_temporary_directory_lies_on_top_of_the_private_on
     let (isolation, instance) = (isolation(), InstancePaths { workspace: None, ..view("mcp/files") });
     let lines = |source: CommandSource<'_>| {
         let request = PlanRequest {
-            isolation: &isolation,
-            instance: &instance,
-            source,
             work_dir: Path::new("/home/u/.picoclaw/runtime-user-env/mcp/files"),
-            home: Path::new("/home/u"),
-            variables: &[],
-            private: &[],
+            ..request(&isolation, &instance, source)
         };
         plan(&request, &host).expect("a plan").lines()
     };
@@ -365,13 +352,8 @@ fn a_program_is_shown_the_tree_that_it_cannot_run_without() {
         let arguments = [OsString::from(argument)];
         let source = CommandSource::Operator { program: Path::new(program), arguments: &arguments };
         let request = PlanRequest {
-            isolation: &isolation,
-            instance: &instance,
-            source,
             work_dir: Path::new("/home/u/.picoclaw/runtime-user-env/mcp/files"),
-            home: Path::new("/home/u"),
-            variables: &[],
-            private: &[],
+            ..request(&isolation, &instance, source)
         };
         let lines = plan(&request, &host).expect("a plan").lines();
         let own: Vec<_> = lines.iter().filter(|line| line.ends_with("(operator's command)")).collect();
@@ -386,13 +368,8 @@ fn a_working_directory_outside_the_view_is_no_plan() {
         ["/home/u", "/data/shared-assets", "/home/u/.picoclaw", "/home/u/.picoclaw/workspace-other"]
     {
         let request = PlanRequest {
-            isolation: &isolation,
-            instance: &instance,
-            source: CommandSource::Model,
             work_dir: Path::new(work_dir),
-            home: Path::new("/home/u"),
-            variables: &[],
-            private: &[],
+            ..request(&isolation, &instance, CommandSource::Model)
         };
         let error = plan(&request, &host()).expect_err(work_dir);
         assert!(matches!(error, PlanError::WorkDirOutside { .. }), "{work_dir}: {error}");
@@ -436,15 +413,8 @@ fn toolchains_are_found_where_the_operators_variables_say() {
         ("nor does one with dots", "GOROOT", "/opt/../data/jdk", None, None),
     ] {
         let variables = [(OsString::from(name), OsString::from(value))];
-        let request = PlanRequest {
-            isolation: &isolation,
-            instance: &instance,
-            source: CommandSource::Model,
-            work_dir: Path::new(WORKSPACE),
-            home: Path::new("/home/u"),
-            variables: &variables,
-            private: &[],
-        };
+        let request =
+            PlanRequest { variables: &variables, ..request(&isolation, &instance, CommandSource::Model) };
         let plan = plan(&request, &host).expect(why);
         let line = |place: &str| format!("ro {place} (toolchain)");
         let is_shown = |place: &str| plan.lines().contains(&line(place));
@@ -481,15 +451,7 @@ fn an_exposure_leaves_nothing_behind_but_an_empty_directory() {
             expose("/opt/toolchains/go", "/opt/go", ExposeMode::ReadOnly),
             expose(source, target, ExposeMode::ReadOnly),
         ];
-        let request = PlanRequest {
-            isolation: &isolation,
-            instance: &instance,
-            source: CommandSource::Model,
-            work_dir: Path::new(WORKSPACE),
-            home: Path::new("/home/u"),
-            variables: &[],
-            private: &[],
-        };
+        let request = request(&isolation, &instance, CommandSource::Model);
         match plan(&request, &host) {
             Ok(_) => assert!(fits, "{why}"),
             Err(error) => assert!(!fits && matches!(error, PlanError::NoMountPoint { .. }), "{why}: {error}"),
@@ -503,15 +465,7 @@ fn a_part_of_another_agents_workspace_is_not_shown_to_this_one() {
     isolation.expose_paths = vec![expose("/data/shared-assets", "/data/shared-assets", ExposeMode::ReadOnly)];
     let mut instance = view("agents/main");
     instance.protected.push(HiddenPath { path: "/data".into(), kind: HostEntryKind::Directory });
-    let request = PlanRequest {
-        isolation: &isolation,
-        instance: &instance,
-        source: CommandSource::Model,
-        work_dir: Path::new(WORKSPACE),
-        home: Path::new("/home/u"),
-        variables: &[],
-        private: &[],
-    };
+    let request = request(&isolation, &instance, CommandSource::Model);
     let error = plan(&request, &host()).expect_err("it lies in the other's workspace");
     assert!(matches!(error, PlanError::Protected { .. }), "{error}");
 }
