@@ -13,6 +13,7 @@ use picoclaw_agent::schedule::cron::{
 };
 use picoclaw_policy::AgentId;
 use picoclaw_sandbox::launch::CancelToken;
+use picoclaw_testing::{PATIENCE, wait_until};
 use std::future::Future;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -132,7 +133,7 @@ impl Bench {
     async fn until(&self, what: &str, is_true: impl Fn() -> bool) {
         let began = Instant::now();
         while !is_true() {
-            assert!(began.elapsed() < Duration::from_secs(20), "{what} never came; ran {:?}", self.ran());
+            assert!(began.elapsed() < PATIENCE, "{what} never came; ran {:?}", self.ran());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -513,11 +514,7 @@ fn killed_at_any_moment_no_job_is_lost_and_none_that_ran_runs_again() {
             let jobs = bench.store.read().unwrap();
             ids.iter().all(|id| jobs.iter().find(|job| job.id == *id).is_none_or(|job| !job.enabled))
         };
-        let began = Instant::now();
-        while !is_settled() {
-            assert!(began.elapsed() < Duration::from_secs(20), "{:?}", bench.store.read());
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("every job that was due is switched off", is_settled);
         child.kill().unwrap();
         child.wait().unwrap();
         let (lines, jobs) = (lines(), bench.store.read().unwrap());

@@ -10,6 +10,7 @@ use picoclaw_agent::message::{Message, Role};
 use picoclaw_agent::providers::{Request, ToolSpec};
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::{Config, HookConfig};
+use picoclaw_testing::PATIENCE;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -262,7 +263,7 @@ fn an_observer_is_told_and_nobody_waits_for_it() {
         for kind in ["agent.turn.start", "agent.tool.exec_start"] {
             hooks.notify(&HookEvent { kind, severity: "info", payload: json!({}) }, &meta());
         }
-        let until = Instant::now() + Duration::from_secs(5);
+        let until = Instant::now() + PATIENCE;
         while std::fs::read_to_string(&log).unwrap_or_default().is_empty() {
             assert!(Instant::now() < until, "the observer was not told");
             tokio::time::sleep(Duration::from_millis(5)).await;

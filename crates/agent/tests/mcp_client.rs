@@ -16,6 +16,7 @@ use picoclaw_agent::mcp::pins::Pins;
 use picoclaw_agent::tools::Outcome;
 use picoclaw_policy::config::{Config, McpServerConfig, McpTransport, OwnIsolation, Secret};
 use picoclaw_sandbox::launch::CancelToken;
+use picoclaw_testing::PATIENCE;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -277,12 +278,12 @@ fn stopping_a_call_kills_the_servers_whole_tree() {
         let tool = echo("hangs");
         let call = place.call_until(&tool, json!({"text": "x"}), &halt);
         let stop = async {
-            within_ten_seconds(|| alive("sleep 31") > 0).await;
+            within_patience(|| alive("sleep 31") > 0).await;
             halt.cancel();
         };
         let (reply, ()) = tokio::join!(call, stop);
         assert!(reply.text().contains("stopped"), "{reply:?}");
-        within_ten_seconds(|| alive("sleep 31") == 0).await;
+        within_patience(|| alive("sleep 31") == 0).await;
         servers.close().await;
     });
 }
@@ -332,10 +333,10 @@ fn deferred_tools_are_seen_after_a_search_and_for_a_while() {
     });
 }
 
-async fn within_ten_seconds(done: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(10);
+async fn within_patience(done: impl Fn() -> bool) {
+    let until = Instant::now() + PATIENCE;
     while !done() {
-        assert!(Instant::now() < until, "not within ten seconds");
+        assert!(Instant::now() < until, "not in time");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

@@ -19,10 +19,11 @@ use picoclaw_sandbox::isolate::{Backend, select_backend};
 use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
+use picoclaw_testing::PATIENCE;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::net::TcpListener;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 struct Fixture {
     registry: Registry,
@@ -83,7 +84,7 @@ impl Fixture {
     /// Reads until `wanted` was said, or the patience is over.
     fn read_until(&self, session: &str, id: &str, wanted: &str) -> String {
         let (began, mut said) = (Instant::now(), String::new());
-        while !said.contains(wanted) && began.elapsed() < Duration::from_secs(20) {
+        while !said.contains(wanted) && began.elapsed() < PATIENCE {
             let Reply::Done(text) = self.exec(session, json!({"action": "read", "sessionId": id})) else {
                 break;
             };
@@ -184,7 +185,7 @@ fn the_end_of_a_session_is_told_with_its_exit_code_and_its_output() {
     let answer = loop {
         let text = fixture.exec("s", json!({"action": "poll", "sessionId": id})).text();
         let answer: Value = serde_json::from_str(&text).unwrap();
-        if answer["status"] == "done" || began.elapsed() > Duration::from_secs(20) {
+        if answer["status"] == "done" || began.elapsed() > PATIENCE {
             break answer;
         }
         std::thread::yield_now();

@@ -11,9 +11,10 @@ mod cage_support;
 
 use cage_support::instance;
 use picoclaw_sandbox::launch::{Background, Deadline, State, Status, Streams, WindowSize, run_to_end};
+use picoclaw_testing::{PATIENCE, wait_until};
 use std::ffi::OsStr;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn is_here(tool: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -87,12 +88,10 @@ fn an_interactive_shell_has_job_control() {
     let shell = Background::start(spec).expect("bash starts");
     let mut seen = String::new();
     let mut until = |want: &str| {
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while !seen.contains(want) {
-            assert!(Instant::now() < deadline, "no `{want}` in `{seen}`");
+        wait_until(want, || {
             seen.push_str(&shell.take_output().to_text());
-            std::thread::sleep(Duration::from_millis(5));
-        }
+            seen.contains(want)
+        });
     };
     shell.write(b"PS1='rea''dy> '\n").expect("it reads");
     until("ready> ");
@@ -103,5 +102,5 @@ fn an_interactive_shell_has_job_control() {
     shell.write(b"bg; jobs; kill %1; wait; echo do\"\"ne; exit 5\n").expect("it reads");
     until("Running");
     until("done");
-    assert_eq!(shell.wait(Duration::from_secs(5)), State::Ended(Status::Exited(5)));
+    assert_eq!(shell.wait(PATIENCE), State::Ended(Status::Exited(5)));
 }

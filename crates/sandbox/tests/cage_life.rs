@@ -13,6 +13,7 @@ mod cage_support;
 use cage_support::instance;
 use picoclaw_policy::config::Network;
 use picoclaw_sandbox::launch::{Background, Deadline, State, Status, Streams, WindowSize, run_to_end, start};
+use picoclaw_testing::{PATIENCE, wait_until};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -27,14 +28,6 @@ fn alive(marker: &str) -> usize {
 
 fn marker(seed: u32) -> String {
     format!("{}.{}", 200_000 + seed, std::process::id())
-}
-
-fn within_five_seconds(what: &str, done: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(5);
-    while !done() {
-        assert!(Instant::now() < until, "{what}: not within five seconds");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 #[test]
@@ -70,13 +63,12 @@ fn sigterm_reaches_everybody_in_the_cage() {
         echo ready; sleep 60 & wait' & wait) & echo ready; wait; wait";
     let session = Background::start(place.spec(line, place.cage())).expect("a shell starts");
     let mut seen = String::new();
-    let until = Instant::now() + Duration::from_secs(5);
-    while seen.matches("ready").count() < 2 && Instant::now() < until {
+    wait_until("both are ready", || {
         seen.push_str(&session.take_output().to_text());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        seen.matches("ready").count() == 2
+    });
     session.end();
-    assert_eq!(session.wait(Duration::from_secs(5)), State::Ended(Status::Exited(3)));
+    assert_eq!(session.wait(PATIENCE), State::Ended(Status::Exited(3)));
     seen.push_str(&session.take_output().to_text());
     for word in ["first", "second", "third"] {
         assert!(seen.contains(word), "no `{word}` in `{seen}`");
@@ -110,7 +102,7 @@ fn a_killed_runner_leaves_no_process_and_no_mount() {
         std::thread::sleep(Duration::from_millis(wait));
         runner.kill().expect("the runner is ours");
         runner.wait().expect("the runner ends");
-        within_five_seconds("nobody is left", || alive(&marker) == 0);
+        wait_until("nobody is left", || alive(&marker) == 0);
     }
     assert_eq!(mounts(), before);
 }
@@ -217,7 +209,7 @@ fn a_terminal_works_in_the_cage() {
 fn a_child_that_is_dropped_is_gone() {
     let (place, marker) = (instance(), marker(300));
     let running = start(place.spec(&format!("sleep {marker}; :"), place.cage())).expect("a shell starts");
-    within_five_seconds("it runs", || alive(&marker) >= 2);
+    wait_until("it runs", || alive(&marker) >= 2);
     drop(running);
     assert_eq!(alive(&marker), 0);
 }

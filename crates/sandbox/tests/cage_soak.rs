@@ -52,7 +52,7 @@ fn usage() -> Use {
 
 /// Compares until it is so: a thread that was just started has neither its name nor closed its descriptor yet.
 fn nothing_is_left(before: &Use, most_kib: u64) {
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + picoclaw_testing::PATIENCE;
     let after = loop {
         let after = usage();
         let is_same = (&after.descriptors, after.children, after.mounts)

@@ -9,10 +9,10 @@ use cage_support::{Instance, instance};
 use picoclaw_policy::config::{ExposeMode, Network};
 use picoclaw_sandbox::isolate::Confinement;
 use picoclaw_sandbox::launch::{Deadline, LaunchSpec, Running, run_to_end, start};
+use picoclaw_testing::wait_until;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 const NETWORKS: [Network; 2] = [Network::None, Network::Host];
 
@@ -32,11 +32,7 @@ fn said(place: &Instance, cage: &Confinement, line: &str) -> String {
 /// Starts a server that makes the file `up` when it listens.
 fn serve(place: &Instance, spec: LaunchSpec) -> Running {
     let server = start(spec).expect("it starts");
-    let began = Instant::now();
-    while !place.workspace.join("up").exists() {
-        assert!(began.elapsed() < Duration::from_secs(60), "the server did not start");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the server listens", || place.workspace.join("up").exists());
     server
 }
 

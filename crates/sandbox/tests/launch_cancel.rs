@@ -8,8 +8,9 @@
 
 mod launch_support;
 
-use launch_support::{alive, marker, program, shell, within_five_seconds};
+use launch_support::{alive, marker, program, shell};
 use picoclaw_sandbox::launch::{CancelToken, Status, run_with_output};
+use picoclaw_testing::wait_until;
 
 #[test]
 fn cancelling_ends_the_whole_tree_and_keeps_its_output() {
@@ -20,7 +21,7 @@ fn cancelling_ends_the_whole_tree_and_keeps_its_output() {
     let finished = run_with_output(shell(&line), &cancel, &|_| cancel.cancel()).expect("a shell starts");
     assert_eq!(finished.status, Status::Halted);
     assert_eq!(finished.stdout.to_text(), "up\n");
-    within_five_seconds("nothing of the tree is left", || alive(&marker) == 0);
+    wait_until("nothing of the tree is left", || alive(&marker) == 0);
 }
 
 #[test]

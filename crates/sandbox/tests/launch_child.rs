@@ -9,11 +9,12 @@
 
 mod launch_support;
 
-use launch_support::{alive, marker, program, shell, within_five_seconds};
+use launch_support::{alive, marker, program, shell};
 use picoclaw_sandbox::launch::{
     Background, BackgroundError, ChildSetup, Deadline, LaunchError, State, Status, Stdin, Streams,
     WindowSize, WorkDir, environment, run_to_end,
 };
+use picoclaw_testing::{PATIENCE, wait_until};
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
@@ -126,19 +127,17 @@ fn a_session_on_a_terminal_takes_text_keys_and_a_size() {
     let session = Background::start(spec).expect("a shell starts");
     let mut seen = String::new();
     let mut until = |want: &str| {
-        let deadline = std::time::Instant::now() + Duration::from_secs(5);
-        while !seen.contains(want) {
-            assert!(std::time::Instant::now() < deadline, "no `{want}` in `{seen}`");
+        wait_until(want, || {
             seen.push_str(&session.take_output().to_text());
-            std::thread::sleep(Duration::from_millis(5));
-        }
+            seen.contains(want)
+        });
     };
     until("30 100");
     session.write(b"hello\n").expect("the terminal takes text");
     until("got hello");
     assert!(matches!(session.send_keys("c-"), Err(BackgroundError::Key(_))), "W44");
     session.send_keys("c-d").expect("the terminal takes keys");
-    assert_eq!(session.wait(Duration::from_secs(5)), State::Ended(Status::Exited(0)));
+    assert_eq!(session.wait(PATIENCE), State::Ended(Status::Exited(0)));
     assert!(matches!(session.write(b"x"), Err(BackgroundError::Ended { code: 0 })));
 }
 
@@ -157,7 +156,7 @@ fn a_signal_reaches_the_command_and_not_more() {
     let spec = shell(&format!("trap 'echo caught; exit 3' USR1; echo ready; sleep {marker} & wait"));
     let running = picoclaw_sandbox::launch::start(spec).expect("a shell starts");
     // The shell's own line names the sleeper too: with two of them, everything before it has happened.
-    within_five_seconds("the child sleeps", || alive(&format!("sleep {marker}")) >= 2);
+    wait_until("the child sleeps", || alive(&format!("sleep {marker}")) >= 2);
     running.signal(rustix::process::Signal::USR1);
     let finished = running.finish();
     assert_eq!((finished.status, finished.stdout.to_text().as_str()), (Status::Exited(3), "ready\ncaught\n"));
@@ -169,8 +168,8 @@ fn control_run_the_same_daemon_survives_an_ordinary_parent() {
     let status =
         std::process::Command::new("/bin/sh").arg("-c").arg(format!("setsid sleep {marker} &")).status();
     assert!(status.expect("a shell starts").success());
-    within_five_seconds("the daemon is there", || alive(&marker) == 1);
+    wait_until("the daemon is there", || alive(&marker) == 1);
     let swept = run_to_end(shell(&format!("pkill -KILL -f 'sleep {marker}'"))).expect("pkill starts");
     assert!(matches!(swept.status, Status::Exited(_) | Status::Signaled(9)), "{:?}", swept.status);
-    within_five_seconds("the daemon is gone", || alive(&marker) == 0);
+    wait_until("the daemon is gone", || alive(&marker) == 0);
 }

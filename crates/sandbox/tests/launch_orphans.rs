@@ -9,8 +9,9 @@
 
 mod launch_support;
 
-use launch_support::{alive, marker, shell, within_five_seconds};
+use launch_support::{alive, marker, shell};
 use picoclaw_sandbox::launch::{Deadline, run_to_end};
+use picoclaw_testing::wait_until;
 use std::process::{Command, Stdio};
 
 const RUNNER: &str = "LAUNCH_TEST_RUNNER";
@@ -48,9 +49,9 @@ fn a_killed_picoclaw_leaves_nobody() {
             .spawn()
             .expect("the runner starts");
         let sleepers = if seed == 81 { 3 } else { 1 };
-        within_five_seconds(why, || alive(&format!("sleep {marker}")) > sleepers);
+        wait_until(why, || alive(&format!("sleep {marker}")) > sleepers);
         runner.kill().expect("the runner is ours");
         runner.wait().expect("the runner ends");
-        within_five_seconds(why, || alive(&marker) == 0);
+        wait_until(why, || alive(&marker) == 0);
     }
 }

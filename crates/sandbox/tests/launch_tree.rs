@@ -8,10 +8,11 @@
 
 mod launch_support;
 
-use launch_support::{alive, marker, program, shell, within_five_seconds};
+use launch_support::{alive, marker, program, shell};
 use picoclaw_sandbox::launch::{
     Background, Deadline, LaunchError, Output, State, Status, Stdin, Streams, run_to_end, start,
 };
+use picoclaw_testing::wait_until;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -67,11 +68,11 @@ fn a_child_in_the_background_does_not_stall_and_is_killed_with_its_tree() {
     spec.output_limit = Background::OUTPUT_LIMIT;
     let session = Background::start(spec).expect("a shell starts");
     let seen = std::cell::Cell::new(0);
-    within_five_seconds("300,000 bytes of errors do not hold the output up (W43)", || {
+    wait_until("300,000 bytes of errors do not hold the output up (W43)", || {
         seen.set(seen.get() + session.take_output().total());
         seen.get() == 300_004
     });
-    within_five_seconds("both children and their shell run", || alive(&marker) == 3);
+    wait_until("both children and their shell run", || alive(&marker) == 3);
     assert_eq!(session.state(), State::Running);
     assert_eq!(session.kill(), State::Ended(Status::Signaled(9)));
     assert_eq!(alive(&marker), 0);
@@ -82,7 +83,7 @@ fn dropping_a_child_ends_it() {
     let marker = marker(40);
     let running =
         start(shell(&format!("setsid sleep {marker} & sleep {marker}; :"))).expect("a shell starts");
-    within_five_seconds("both children and their shell run", || alive(&marker) == 3);
+    wait_until("both children and their shell run", || alive(&marker) == 3);
     drop(running);
     assert_eq!(alive(&marker), 0);
 }
@@ -105,8 +106,8 @@ fn a_killed_or_stopped_supervisor_takes_its_tree_along() {
             // Killed before it could say that the command runs.
             Err(error) => assert!(matches!(error, LaunchError::Vanished), "{why}: {error}"),
         }
-        assert!(began.elapsed() < Duration::from_millis(4_000), "{why}: took {:?}", began.elapsed());
-        within_five_seconds(why, || alive(&marker) == 0);
+        assert!(began.elapsed() < Duration::from_secs(20), "{why}: took {:?}", began.elapsed());
+        wait_until(why, || alive(&marker) == 0);
     }
 }
 

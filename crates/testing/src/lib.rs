@@ -1,4 +1,4 @@
-//! How a test says that it could not run here. Used by tests alone.
+//! What tests share: how one says that it could not run here, and how it waits. Used by tests alone.
 //!
 //! `make test` names a file in `PICOCLAW_SKIPS`, counts its lines at the end and lists their reasons; what was skipped in
 //! one run and ran in another (as root, as an ordinary user) does not count there. In any other run `STRICT=1` makes a
@@ -6,6 +6,35 @@
 
 use std::fmt::Display;
 use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+/// How long a test waits for what comes at some time, on a machine that may be busy.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Waits until something is so.
+///
+/// # Panics
+/// After [`PATIENCE`], with `what` was waited for.
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    wait_for(what, || is_so().then_some(()));
+}
+
+/// Waits for something, and returns it.
+///
+/// # Panics
+/// After [`PATIENCE`], with `what` was waited for.
+pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
+        std::thread::sleep(PAUSE);
+    }
+}
 
 /// Reports a skipped test, or the part of it that was skipped: `skip!("python3 is not installed")`. The test returns afterwards.
 #[macro_export]

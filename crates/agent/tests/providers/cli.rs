@@ -10,6 +10,7 @@ use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::launch::harden_self;
 use picoclaw_sandbox::ledger::Ledger;
 use picoclaw_sandbox::warden::Warden;
+use picoclaw_testing::PATIENCE;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -382,7 +383,7 @@ async fn a_program_that_hangs_ends_at_its_deadline_with_everything_it_started() 
         "{}",
         heard.error()
     );
-    assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     for file in ["child", "self"] {
         let pid = fixture.left("claude", file);
         assert!(!pid.is_empty() && !is_alive(&pid), "`{file}` ({pid}) is still there");
@@ -408,7 +409,7 @@ async fn a_program_nobody_waits_for_is_ended_with_everything_it_started() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(10), ended).await.unwrap();
+    tokio::time::timeout(PATIENCE, ended).await.unwrap();
 }
 
 #[tokio::test]

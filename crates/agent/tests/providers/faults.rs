@@ -129,7 +129,7 @@ async fn every_bad_answer_is_a_clear_error() {
                 assert!(error.message.contains(part), "{why}: {error}");
             }
             assert!(!error.message.contains(KEY), "{why}: the key is told: {error}");
-            assert!(start.elapsed() < Duration::from_secs(8), "{why}: {:?}", start.elapsed());
+            assert!(start.elapsed() < Duration::from_secs(30), "{why}: {:?}", start.elapsed());
         }
     }
 }

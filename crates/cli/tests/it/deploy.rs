@@ -1,8 +1,8 @@
 //! What stands in `deploy/`: run as far as it can be run without a service manager and a container engine.
 
 use crate::gateway::client::{DIRECT, Gateway, free_port};
-use crate::run::soon;
 use crate::test_instance::{Ran, TestInstance, ran};
+use picoclaw_testing::wait_until;
 use serde_json::json;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -195,7 +195,7 @@ fn relocated_constants_are_read_only_while_the_program_runs() {
     let mut command = instance.command(&["agent"]);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    soon("the segment is read-only", || {
+    wait_until("the segment is read-only", || {
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", child.id())).unwrap();
         let mut own =
             maps.lines().filter(|line| line.split_whitespace().nth(4) == Some(&inode)).map(|line| {

@@ -4,6 +4,7 @@
 use crate::model_server::{ModelServer, Said};
 use crate::test_instance::TestInstance;
 use crate::tmux::Tmux;
+use picoclaw_testing::wait_until;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -294,7 +295,7 @@ fn tmux_asks(tmux: &Tmux) -> bool {
         let screen = tmux.screen();
         screen.ends_with("main›") || screen.contains("[Y/n]")
     };
-    crate::run::soon("the agent, or its question", is_there);
+    wait_until("the agent, or its question", is_there);
     tmux.screen().contains("[Y/n]")
 }
 

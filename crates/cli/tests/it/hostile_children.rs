@@ -22,7 +22,7 @@ mod supervisor;
 mod terminal;
 mod workspaces;
 
-use crate::run::{alive, is_here, marker, soon};
+use crate::run::{alive, is_here, marker};
 use crate::test_instance::{Ran, TestInstance, ran};
 use std::path::PathBuf;
 use std::process::Command;

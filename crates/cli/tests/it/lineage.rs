@@ -1,7 +1,8 @@
 //! Files that become instructions carry the authority of every subject that could have written them.
 
-use crate::gateway::client::{Gateway, eventually};
+use crate::gateway::client::Gateway;
 use crate::test_instance::TestInstance;
+use picoclaw_testing::wait_for;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -125,7 +126,7 @@ fn a_heartbeat_has_no_more_authority_than_whoever_wrote_its_list() {
         let replies = [calls("exec", json!({"command": "echo hi"})), say("done")];
         fs::write(instance.dir().join("replies.jsonl"), replies.join("\n")).unwrap();
         let gateway = Gateway::with(&instance, &[], &[("PICOCLAW_HEARTBEAT_ENABLED", "true")]);
-        eventually("no heartbeat came", || {
+        wait_for("no heartbeat came", || {
             let records = instance.records();
             records.iter().any(|one| one["origin"] == "heartbeat" && one["phase"] == "finished").then_some(())
         });

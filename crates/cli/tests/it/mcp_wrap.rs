@@ -9,18 +9,15 @@ mod pins;
 mod talk;
 
 use crate::test_instance::{TestInstance, has_native_cage};
+use picoclaw_testing::{PATIENCE, wait_until};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// How long anything may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The programs that play servers and hosts; compiled in, so that they can be run where the sources cannot be read.
 const SCRIPTS: [(&str, &str); 4] = [
@@ -194,7 +191,7 @@ impl Server {
         while self.line().is_some() {}
         let code = self.child.wait().unwrap().code().unwrap_or(-1);
         // The thread that reads lets go at the end.
-        soon("the end of standard error", || Arc::strong_count(&self.stderr) == 1);
+        wait_until("the end of standard error", || Arc::strong_count(&self.stderr) == 1);
         (code, self.stderr())
     }
 
@@ -203,7 +200,7 @@ impl Server {
     }
 
     fn stderr_says(&self, text: &str) {
-        soon(&format!("standard error says {text:?}"), || self.stderr().contains(text));
+        wait_until(&format!("standard error says {text:?}"), || self.stderr().contains(text));
     }
 }
 
@@ -211,15 +208,6 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ended = self.child.kill();
         let _reaped = self.child.wait();
-    }
-}
-
-/// Waits for something that should come soon; on a busy machine that may take a while.
-fn soon(what: &str, mut is_so: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < until, "not in time: {what}");
-        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Who runs: `picoclaw stop`, and the gateway in `picoclaw status`.
 
 use crate::test_instance::TestInstance;
+use picoclaw_testing::wait_until;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
@@ -13,19 +14,11 @@ const SCRIPTED: &str = r#"{
   "model_list": [{"model_name": "s", "model": "scripted/s", "api_base": "file://{dir}/replies.jsonl"}]
 }"#;
 
-fn until(what: &str, is_true: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is_true() {
-        assert!(began.elapsed() < Duration::from_secs(30), "{what} never came");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// A program in the middle of a command that would run for long.
 fn busy(instance: &TestInstance, arguments: &[&str], mark: &str) -> Child {
     let mut command = instance.command(arguments);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    until("the command", || instance.workspace().join(mark).exists());
+    wait_until("the command", || instance.workspace().join(mark).exists());
     child
 }
 
@@ -66,16 +59,16 @@ fn every_turn_and_child_of_the_instance_is_ended_and_no_other() {
     for (who, pid) in [("agent", agent.id()), ("tool", tool.id())] {
         assert!(ran.stdout.contains(&format!("✓ Stopped {who} (PID: {pid})\n")), "{ran:?}");
     }
-    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     for child in [&mut agent, &mut tool] {
         assert_eq!(child.wait().unwrap().signal(), Some(15));
     }
-    until("the end of the children", || !sleeps(4711));
+    wait_until("the end of the children", || !sleeps(4711));
     assert!(left.try_wait().unwrap().is_none() && sleeps(4712), "another instance goes on");
     assert_eq!(instance.run(&["stop"]).stdout, "nothing is running\n");
     assert_eq!(other.run(&["stop"]).code, 0);
     left.wait().unwrap();
-    until("the end of the others", || !sleeps(4712));
+    wait_until("the end of the others", || !sleeps(4712));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! What takes longer than a second says so on a terminal, and nowhere else.
 
 use crate::model_server::{ModelServer, Said};
-use crate::run::soon;
 use crate::test_instance::TestInstance;
 use crate::tmux::Tmux;
+use picoclaw_testing::wait_until;
 use std::time::{Duration, Instant};
 
 const SLOW: &str = r#"tool exec '{"command": "sleep 3; echo slept"}'"#;
@@ -29,7 +29,7 @@ fn an_examination_is_quick_or_shows_a_line() {
     // Twice, once without the cage.
     tmux.line("clear; picoclaw doctor --fault all | tail -n 1");
     let (began, mut is_seen) = (Instant::now(), false);
-    soon("the result", || {
+    wait_until("the result", || {
         let screen = tmux.screen();
         is_seen |= screen.contains("trying in a cage what a child can do · ");
         screen.contains("cage that was just examined")

@@ -23,7 +23,6 @@ mod view;
 use crate::test_instance::{Ran, TestInstance, has_native_cage, ran};
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 /// A project beside an instance, both temporary.
 struct Project {
@@ -94,13 +93,4 @@ pub(crate) fn alive(text: &str) -> usize {
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
     lines.filter(|line| String::from_utf8_lossy(line).contains(text)).count()
-}
-
-/// Waits for something that should come soon; on a busy machine that may take a while.
-pub(crate) fn soon(what: &str, mut is_so: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(20);
-    while !is_so() {
-        assert!(Instant::now() < until, "not in twenty seconds: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }

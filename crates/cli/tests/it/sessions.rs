@@ -1,6 +1,7 @@
 //! `picoclaw session`, and sessions that survive what happens to programs.
 
 use crate::test_instance::{Ran, TestInstance};
+use picoclaw_testing::wait_until;
 use serde_json::{Value, json};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -38,15 +39,6 @@ fn list(instance: &TestInstance, more: &[&str]) -> Vec<Value> {
     serde_json::from_str(&ran.stdout).unwrap()
 }
 
-/// Waits for something, within bounds.
-fn until(what: &str, is_true: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is_true() {
-        assert!(began.elapsed() < Duration::from_secs(30), "{what} never came");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// A turn that is in the middle of a command.
 fn busy(instance: &TestInstance) -> Child {
     say(
@@ -55,7 +47,7 @@ fn busy(instance: &TestInstance) -> Child {
     );
     let mut command = instance.command(&["agent", "-s", "s", "-m", "work"]);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    until("the command", || instance.workspace().join("started").exists());
+    wait_until("the command", || instance.workspace().join("started").exists());
     child
 }
 

@@ -2,6 +2,7 @@
 
 use crate::run::is_here;
 use crate::test_instance::TestInstance;
+use picoclaw_testing::PATIENCE;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -101,7 +102,7 @@ impl Tmux {
 
     fn wait(&self, why: &str, wanted: &str, is_right: impl Fn(&str) -> bool) {
         let mut last = String::new();
-        let until = Instant::now() + Duration::from_secs(30);
+        let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
             last = self.screen();
             if is_right(&last) {

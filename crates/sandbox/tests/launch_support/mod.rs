@@ -40,12 +40,3 @@ pub(crate) fn alive(marker: &str) -> usize {
 pub(crate) fn marker(seed: u32) -> String {
     format!("{}.{}", 100_000 + seed, std::process::id())
 }
-
-/// Waits until `done`, for five seconds at most.
-pub(crate) fn within_five_seconds(what: &str, done: impl Fn() -> bool) {
-    let until = std::time::Instant::now() + Duration::from_secs(5);
-    while !done() {
-        assert!(std::time::Instant::now() < until, "{what}: not within five seconds");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}

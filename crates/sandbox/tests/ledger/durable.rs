@@ -4,9 +4,10 @@
 
 use crate::support::{allowed, segment};
 use picoclaw_sandbox::ledger::Ledger;
+use picoclaw_testing::{PATIENCE, wait_until};
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 fn synced(dir: &Path) -> u64 {
     // Without the lock, a read may meet a write half-way.
@@ -24,11 +25,7 @@ fn records_are_synced_without_being_asked() {
     let ledger = Ledger::open(home.path()).unwrap();
     for seq in 1..=3 {
         ledger.append(&[allowed("a")]).unwrap();
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while synced(home.path()) < seq {
-            assert!(Instant::now() < deadline, "record {seq} was never synced");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until(&format!("record {seq} is synced"), || synced(home.path()) >= seq);
     }
 }
 
@@ -37,7 +34,7 @@ fn a_busy_writer_is_synced_all_the_same() {
     let home = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(home.path()).unwrap();
     ledger.append(&[allowed("a")]).unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + PATIENCE;
     let mut seen = 0;
     while seen < 3 {
         let before = synced(home.path());

@@ -3,19 +3,13 @@
 use super::play::Stage;
 use crate::fixture::{Act, call, run, say};
 use picoclaw_agent::run::TurnError;
+use picoclaw_testing::{PATIENCE, wait_for, wait_until};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Waits until a process wrote its number, and says which.
 fn pid(file: &Path) -> i32 {
-    let until = Instant::now() + Duration::from_secs(20);
-    loop {
-        if let Some(pid) = std::fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok()) {
-            return pid;
-        }
-        assert!(Instant::now() < until, "nothing was started");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_for("something is started", || std::fs::read_to_string(file).ok()?.trim().parse().ok())
 }
 
 fn is_gone(pid: i32) -> bool {
@@ -24,11 +18,7 @@ fn is_gone(pid: i32) -> bool {
 }
 
 fn wait_for_the_end_of(pid: i32) {
-    let until = Instant::now() + Duration::from_secs(10);
-    while !is_gone(pid) {
-        assert!(Instant::now() < until, "{pid} still runs");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("its end", || is_gone(pid));
 }
 
 const SLEEPER: &str = r#"{"command": "echo $$ > pid; exec sleep 300"}"#;
@@ -54,7 +44,7 @@ fn stopping_a_turn_stops_what_it_started() {
         let began = Instant::now();
         let ended = run(stage.turn("s", "go", &|_| {}));
         assert!(matches!(ended, Err(TurnError::Halted)), "{why}: {ended:?}");
-        assert!(began.elapsed() < Duration::from_secs(15), "{why}: {:?}", began.elapsed());
+        assert!(began.elapsed() < PATIENCE, "{why}: {:?}", began.elapsed());
         wait_for_the_end_of(stopper.join().unwrap());
         let records = stage.records();
         for record in records.iter().filter(|record| record["phase"] == "decided") {
@@ -79,7 +69,7 @@ fn a_turn_that_fails_leaves_nobody_behind() {
     let began = Instant::now();
     let why = run(stage.turn("s", "go", &|_| {})).unwrap_err();
     assert_eq!(why.to_string(), "LLM call failed after retries: the play is over");
-    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(began.elapsed() < PATIENCE);
     let closed = stage.records().iter().any(|record| {
         record["tool"] == "spawn" && record["phase"] == "finished" && record["outcome"] == "it was stopped"
     });

@@ -1,8 +1,9 @@
 //! One turn between programs: the answer alone on standard output, and a code that says how it went.
 
 use super::{fed, lines, scripted};
-use crate::run::{alive, marker, soon};
+use crate::run::{alive, marker};
 use crate::test_instance::{TestInstance, ran};
+use picoclaw_testing::wait_until;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Stdio;
 
@@ -143,11 +144,11 @@ fn an_interrupt_ends_the_turn_and_everything_it_started() {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = Pid::from_child(&child);
     // The line itself, the supervisor's and the shell's: more than our own process has it.
-    soon("the command runs", || alive(&format!("sleep\0{mark}")) > 0);
+    wait_until("the command runs", || alive(&format!("sleep\0{mark}")) > 0);
     kill_process(pid, Signal::INT).unwrap();
     let ran = ran(child.wait_with_output().unwrap());
     assert_eq!((ran.code, ran.stdout.as_str()), (130, ""), "{ran:?}");
-    soon("nothing is left", || alive(&mark) == 0);
+    wait_until("nothing is left", || alive(&mark) == 0);
     let records = instance.records();
     assert_eq!(records.last().unwrap()["phase"], "finished", "the end of the command is on record");
 }

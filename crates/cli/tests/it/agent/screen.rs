@@ -1,9 +1,9 @@
 //! The screen of a session as a person sees it, drawn by a real terminal (tmux).
 
 use super::scripted;
-use crate::run::soon;
 use crate::test_instance::TestInstance;
 use crate::tmux::Tmux;
+use picoclaw_testing::wait_until;
 
 #[test]
 fn a_session_looks_as_it_should() {
@@ -30,16 +30,16 @@ fn a_session_looks_as_it_should() {
         assert!(screen.contains(line), "{line:?} in\n{screen}");
     }
     tmux.keys(&["go on", "Enter"]);
-    soon("the moving line", || {
+    wait_until("the moving line", || {
         let screen = tmux.screen();
         screen.contains("exec echo begun; sleep 30 · ") && screen.contains(" s · begun")
     });
     tmux.keys(&["and then"]);
-    soon("what is typed meanwhile", || {
+    wait_until("what is typed meanwhile", || {
         tmux.screen().lines().last().is_some_and(|line| line.ends_with(" › and then"))
     });
     tmux.keys(&["Enter"]);
-    soon("it is taken", || tmux.screen().contains("› and then  (the agent gets it after this step)\n"));
+    wait_until("it is taken", || tmux.screen().contains("› and then  (the agent gets it after this step)\n"));
     tmux.keys(&["C-c"]);
     tmux.shows("the turn is stopped", "stopped\nmain›");
     let screen = tmux.screen();
@@ -60,7 +60,7 @@ fn lines_can_be_several_and_are_edited() {
     tmux.keys(&["echo wrong", "C-w", "correct", "Enter"]);
     tmux.shows("corrected", "correct\nmain›");
     tmux.keys(&["Up", "Up", "Up", "Down", "Down", "Enter"]);
-    soon("from the history", || tmux.screen().matches("exec echo correct · allowed").count() == 2);
+    wait_until("from the history", || tmux.screen().matches("exec echo correct · allowed").count() == 2);
     tmux.shows(
         "ready again",
         "correct

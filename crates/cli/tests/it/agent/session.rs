@@ -2,8 +2,9 @@
 
 use super::scripted;
 use crate::run::pty::{Terminal, can_give_a_terminal};
-use crate::run::{alive, marker, soon};
+use crate::run::{alive, marker};
 use crate::test_instance::TestInstance;
+use picoclaw_testing::wait_until;
 use rustix::process::{Pid, Signal, kill_process};
 
 fn open(instance: &TestInstance, variables: &[(&str, &str)]) -> Terminal {
@@ -29,7 +30,7 @@ fn a_session_ends_with_nought_and_leaves_the_terminal_as_it_was() {
         terminal.until("\n42");
         terminal.until("main› ");
         terminal.type_in(typed);
-        soon(why, || terminal.settings() == before);
+        wait_until(why, || terminal.settings() == before);
         assert_eq!(terminal.end().0, 0, "{why}");
     }
 }
@@ -48,16 +49,16 @@ fn a_signal_ends_a_session_and_the_terminal_is_given_back() {
             terminal.until("main› ");
             if busy {
                 terminal.type_in(&format!("sleep {mark}\r"));
-                soon("the command runs", || alive(&format!("sleep\0{mark}")) > 0);
+                wait_until("the command runs", || alive(&format!("sleep\0{mark}")) > 0);
             }
             assert_ne!(terminal.settings(), before, "keys are read one by one");
             // The leader became the program: there is no process between.
             kill_process(Pid::from_child(&terminal.child), signal).unwrap();
-            soon(&format!("the terminal is as it was, {signal:?}, busy: {busy}"), || {
+            wait_until(&format!("the terminal is as it was, {signal:?}, busy: {busy}"), || {
                 terminal.settings() == before
             });
             assert_ne!(terminal.end().0, 0, "{signal:?}");
-            soon("nothing is left", || alive(&mark) == 0);
+            wait_until("nothing is left", || alive(&mark) == 0);
         }
     }
 }
@@ -73,11 +74,11 @@ fn an_interrupt_stops_the_turn_and_not_the_session() {
         let mut terminal = open(&instance, &[]);
         terminal.until("main› ");
         terminal.type_in(&format!("sleep {mark}\r"));
-        soon("the command runs", || alive(&format!("sleep\0{mark}")) > 0);
+        wait_until("the command runs", || alive(&format!("sleep\0{mark}")) > 0);
         terminal.type_in(stops);
         terminal.until("stopped");
         terminal.until("main› ");
-        soon("the command is gone", || alive(&mark) == 0);
+        wait_until("the command is gone", || alive(&mark) == 0);
         terminal.type_in("expr 70 + 7\r");
         terminal.until("\n77");
         terminal.until("main› ");

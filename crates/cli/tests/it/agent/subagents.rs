@@ -2,8 +2,9 @@
 
 use super::{lines, scripted};
 use crate::run::pty::{Terminal, can_give_a_terminal};
-use crate::run::{alive, marker, soon};
+use crate::run::{alive, marker};
 use crate::test_instance::TestInstance;
+use picoclaw_testing::wait_until;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::fs;
@@ -111,11 +112,11 @@ fn a_stopped_program_leaves_nothing_of_its_subagents() {
         let mut command = instance.command(&["agent", "-m", "go"]);
         let child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        soon("the subagent's command runs", || alive(&format!("sleep\0{mark}")) > 0);
+        wait_until("the subagent's command runs", || alive(&format!("sleep\0{mark}")) > 0);
         kill_process(Pid::from_child(&child), Signal::INT).unwrap();
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130), "{tool}: {output:?}");
-        soon("nothing is left", || alive(&mark) == 0);
+        wait_until("nothing is left", || alive(&mark) == 0);
         assert_eq!(instance.run(&["audit", "verify"]).code, 0, "{tool}");
     }
 }
@@ -167,7 +168,7 @@ fn two_programs_that_spawn_at_once_keep_apart() {
             // Each program reads the script when it first asks; both run at the same time afterwards.
             let mut command = instance.command(&["agent", "-s", word, "-m", word]);
             let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-            soon("the program has begun", || {
+            wait_until("the program has begun", || {
                 fs::metadata(instance.home().join(format!("state/sessions/main/{word}.jsonl"))).is_ok_and(|file| file.len() > 200)
             });
             child

@@ -2,7 +2,7 @@
 
 use super::row::Row;
 use super::site::{Isolation, Site};
-use crate::gateway::client::eventually;
+use picoclaw_testing::wait_for;
 use std::process::Stdio;
 
 /// The programs beside one turn: its hook, its server, its model.
@@ -50,7 +50,7 @@ pub(super) fn wrap(isolation: Isolation) -> Row {
     let mut wrapped = wrapped.spawn().unwrap();
     let own = site.own_home("mcp/probe");
     // It serves until its host leaves.
-    eventually("the probe in the wrap", || own.join("observed-wrapped").exists().then_some(()));
+    wait_for("the probe in the wrap", || own.join("observed-wrapped").exists().then_some(()));
     drop(wrapped.stdin.take());
     assert!(wrapped.wait().unwrap().success());
     let mut row = Row::new("a server under `picoclaw mcp wrap`");

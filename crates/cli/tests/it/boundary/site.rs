@@ -1,8 +1,8 @@
 //! An instance with everything around it that a child could want, and the probe in the child's place.
 
-use crate::gateway::client::eventually;
 use crate::hostile_children::ipc::Segment;
 use crate::test_instance::TestInstance;
+use picoclaw_testing::wait_for;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -149,7 +149,7 @@ impl Site {
         let place = self.places.get_mut(name).unwrap();
         // What a child says of its signals is looked at from outside.
         if reached["signals"] {
-            eventually("the victim's end", || place.victim.try_wait().unwrap());
+            wait_for("the victim's end", || place.victim.try_wait().unwrap());
         }
         assert_eq!(place.victim.try_wait().unwrap().is_some(), reached["signals"], "{name}");
         reached.insert("end".to_owned(), place.is_survived());
@@ -201,7 +201,7 @@ impl Place {
 
     /// Whether the daemon is still there when all is over.
     fn is_survived(&self) -> bool {
-        let until = Instant::now() + Duration::from_secs(2);
+        let until = Instant::now() + Duration::from_secs(5);
         while !self.daemons().is_empty() {
             if Instant::now() > until {
                 return true;

@@ -1,7 +1,8 @@
 //! Questions that wait for a person, over HTTP.
 
-use super::client::{Answer, Gateway, eventually};
+use super::client::{Answer, Gateway};
 use crate::test_instance::TestInstance;
+use picoclaw_testing::wait_for;
 use serde_json::{Value, json};
 use std::thread::JoinHandle;
 
@@ -33,7 +34,7 @@ fn ask<'s>(
 }
 
 fn waiting(gateway: &Gateway) -> Value {
-    eventually("no question came", || {
+    wait_for("no question came", || {
         let items = gateway.get("/api/approvals").json()["items"].clone();
         items.get(0).cloned()
     })
@@ -195,7 +196,7 @@ fn an_open_question_keeps_no_other_session_waiting() {
     // One lane is still one lane: of two turns that only work, the second begins when the first has ended.
     std::thread::scope(|scope| {
         let first = ask(scope, &gateway, "sleep 1; date +%s%N > first.end");
-        eventually("the first turn never began", || {
+        wait_for("the first turn never began", || {
             instance
                 .records()
                 .iter()

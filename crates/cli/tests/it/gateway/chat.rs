@@ -1,7 +1,8 @@
 //! Chats: each agent is a model, whole or in pieces.
 
-use super::client::{DIRECT, Gateway, SCRIPTED, eventually};
+use super::client::{DIRECT, Gateway, SCRIPTED};
 use crate::test_instance::TestInstance;
+use picoclaw_testing::wait_for;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -156,11 +157,11 @@ fn a_client_that_hangs_up_takes_its_turn_with_it() {
         let mut asked = said("sleep 600");
         asked["stream"] = stream.into();
         let lines = gateway.open("POST /v1/chat/completions", &asked.to_string());
-        eventually("the turn never began", || {
+        wait_for("the turn never began", || {
             gateway.get("/metrics").body.contains("picoclaw_turns_running 1").then_some(())
         });
         drop(lines);
-        eventually("it outlived its client", || {
+        wait_for("it outlived its client", || {
             gateway.get("/metrics").body.contains("picoclaw_turns_running 0").then_some(())
         });
     }

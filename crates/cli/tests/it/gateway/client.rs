@@ -1,6 +1,7 @@
 //! A gateway that runs, and a lean HTTP client for it.
 
 use crate::test_instance::TestInstance;
+use picoclaw_testing::{PATIENCE, wait_for};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
@@ -121,12 +122,12 @@ impl Gateway {
 
     /// Waits until it has logged this.
     pub(crate) fn says(&self, text: &str) {
-        eventually(&format!("it does not log {text:?}"), || self.said().contains(text).then_some(()));
+        wait_for(&format!("it does not log {text:?}"), || self.said().contains(text).then_some(()));
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
     }
 
@@ -163,7 +164,7 @@ impl Gateway {
         bind(&socket, &SocketAddrV4::new(from.parse().unwrap(), 0)).unwrap();
         connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, self.port)).unwrap();
         let mut stream = TcpStream::from(socket);
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let bearer = format!("Bearer {token}");
         let headers = [("Host", "localhost"), ("Authorization", bearer.as_str())];
         stream.write_all(request(line, &headers, "").as_bytes()).unwrap();
@@ -193,7 +194,7 @@ impl Gateway {
         let status = self.child.wait().unwrap();
         let took = began.elapsed();
         // The thread that reads lets go at the end.
-        eventually("the log does not end", || (Arc::strong_count(&self.said) == 1).then_some(()));
+        wait_for("the log does not end", || (Arc::strong_count(&self.said) == 1).then_some(()));
         (status, took, self.said())
     }
 
@@ -253,16 +254,4 @@ fn dechunked(mut rest: &str) -> String {
         rest = after[size..].trim_start_matches("\r\n");
     }
     body
-}
-
-/// Waits for something to come true; what was looked at is in the panic.
-pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }

@@ -1,8 +1,9 @@
 //! The console in a real browser.
 
-use super::client::{Gateway, eventually};
+use super::client::Gateway;
 use crate::mcp::peers::peer;
 use crate::test_instance::TestInstance;
+use picoclaw_testing::wait_for;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -78,7 +79,7 @@ fn a_person_can_watch_and_answer_and_nothing_hostile_becomes_markup() {
     ] {
         assert_eq!(instance.workspace().join(name).exists(), is_there, "{why}");
     }
-    eventually("the answers are on record", || {
+    wait_for("the answers are on record", || {
         let answers = instance
             .records()
             .iter()

@@ -1,7 +1,8 @@
 //! Many clients, and bad ones among them. `PICOCLAW_SOAK=1` counts higher; the full rate is measured by `make bench`.
 
-use super::client::{DIRECT, Gateway, SCRIPTED, eventually, request};
+use super::client::{DIRECT, Gateway, SCRIPTED, request};
 use crate::test_instance::TestInstance;
+use picoclaw_testing::{PATIENCE, wait_for};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -95,7 +96,7 @@ fn strangers_cannot_take_the_last_descriptor() {
     work(&gateway, "more strangers than descriptors");
     assert!(!gateway.said().contains("Could not accept"), "{}", gateway.said());
     drop(kept);
-    eventually("the places are not given back", || {
+    wait_for("the places are not given back", || {
         let numbers = gateway.get("/metrics").body;
         let taken = numbers.lines().find_map(|line| line.strip_prefix("picoclaw_connections "))?;
         (taken == "1").then_some(())
@@ -136,7 +137,7 @@ fn everybody_who_watches_hears_of_every_turn_and_memory_stays_flat() {
         });
     };
     let all_heard = |turns: usize| {
-        eventually("somebody did not hear of every turn", || {
+        wait_for("somebody did not hear of every turn", || {
             heard.iter().all(|heard| heard.load(Ordering::SeqCst) == 2 * turns).then_some(())
         });
     };
@@ -151,7 +152,7 @@ fn everybody_who_watches_hears_of_every_turn_and_memory_stays_flat() {
             };
             std::thread::Builder::new().stack_size(128 << 10).spawn_scoped(scope, watch).unwrap();
         }
-        eventually("not everybody is let in", || {
+        wait_for("not everybody is let in", || {
             let page = gateway.get("/metrics").body;
             page.contains(&format!("picoclaw_event_listeners {watchers}\n")).then_some(())
         });
@@ -176,7 +177,7 @@ fn whoever_stands_still_is_cut_off() {
     let head = format!("Host: localhost\r\nAuthorization: {bearer}\r\n");
     // A body that does not go on, although its sender is authorized.
     let mut half = gateway.connect();
-    half.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
+    half.set_read_timeout(Some(PATIENCE)).unwrap();
     half.write_all(
         format!("POST /v1/chat/completions HTTP/1.1\r\n{head}Content-Length: 100\r\n\r\n{{\"mo").as_bytes(),
     )
@@ -192,8 +193,8 @@ fn whoever_stands_still_is_cut_off() {
     let _ = half.read_to_string(&mut told);
     let took = began.elapsed();
     assert!(told.starts_with("HTTP/1.1 408"), "{told}");
-    assert!(took > Duration::from_secs(25) && took < Duration::from_secs(40), "{took:?}");
-    eventually("the deaf one keeps its place", || {
+    assert!(took > Duration::from_secs(25) && took < PATIENCE, "{took:?}");
+    wait_for("the deaf one keeps its place", || {
         let numbers = gateway.get("/metrics").body;
         let taken = numbers.lines().find_map(|line| line.strip_prefix("picoclaw_connections "))?;
         (taken == "1").then_some(())

@@ -1,7 +1,8 @@
 //! Beginning and ending: one gateway an instance, and nothing half done.
 
-use super::client::{DIRECT, Gateway, SCRIPTED, eventually};
+use super::client::{DIRECT, Gateway, SCRIPTED};
 use crate::test_instance::TestInstance;
+use picoclaw_testing::{PATIENCE, wait_for};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +23,7 @@ fn it_says_where_it_is_and_ends_with_nothing_left() {
     assert_eq!(status["gateway"]["running"], true, "{status}");
     let (status, took, _) = gateway.end();
     assert_eq!(status.code(), Some(0), "{status:?}");
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < Duration::from_secs(15), "{took:?}");
     assert!(!file.exists());
 }
 
@@ -36,7 +37,7 @@ fn it_starts_in_ten_lines_with_the_address_first() {
     {
         let gateway = Gateway::new(&instance);
         let end = warning.unwrap_or("Press Ctrl+C");
-        let said = eventually(why, || Some(gateway.said()).filter(|said| said.contains(end)));
+        let said = wait_for(why, || Some(gateway.said()).filter(|said| said.contains(end)));
         let shown: Vec<&str> = said.lines().collect();
         // Before it there is what every command says of a new instance, or of Landlock alone.
         let first =
@@ -86,7 +87,7 @@ fn a_turn_that_does_not_end_is_taken_back() {
             let mut told = Vec::new();
             let _ = std::io::Read::read_to_end(&mut stream, &mut told);
         });
-        eventually("the turn never began", || {
+        wait_for("the turn never began", || {
             instance
                 .records()
                 .iter()
@@ -109,7 +110,7 @@ fn whoever_started_it_is_told_when_it_is_ready() {
     let instance = TestInstance::with_config(DIRECT);
     let path = instance.dir().join("notify");
     let socket = UnixDatagram::bind(&path).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
     let gateway = Gateway::with(&instance, &[], &[("NOTIFY_SOCKET", path.to_str().unwrap())]);
     let told = || {
         let mut bytes = [0; 256];
@@ -130,7 +131,7 @@ fn jobs_run_while_it_does_and_are_shown() {
     assert_eq!(added.code, 0, "{added:?}");
     let items = gateway.get("/api/cron").json()["items"].clone();
     assert_eq!(items[0]["name"], "<b>now</b>");
-    eventually("the job never ran", || {
+    wait_for("the job never ran", || {
         instance
             .records()
             .iter()

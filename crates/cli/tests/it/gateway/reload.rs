@@ -1,7 +1,8 @@
 //! Another configuration in place of the one there is: whole, or not at all.
 
-use super::client::{Gateway, eventually};
+use super::client::Gateway;
 use crate::test_instance::TestInstance;
+use picoclaw_testing::wait_for;
 use serde_json::json;
 
 fn config(more: &str) -> String {
@@ -68,7 +69,7 @@ fn a_hang_up_reloads_and_a_changed_file_does_where_that_is_on() {
     gateway.signal(rustix::process::Signal::HUP);
     gateway.says("Reloaded");
     instance.configure(&config(r#", "gateway": {"hot_reload": true}, "agents": {"agents": [{"id": "main", "default": true}, {"id": "coder"}]}"#));
-    eventually("the change was not seen", || {
+    wait_for("the change was not seen", || {
         (gateway.get("/v1/models").json()["data"].as_array().unwrap().len() == 2).then_some(())
     });
 }

@@ -6,10 +6,11 @@
 mod books;
 mod callers;
 
-use super::client::{Gateway, SCRIPTED, eventually, free_port};
+use super::client::{Gateway, SCRIPTED, free_port};
 use crate::test_instance::TestInstance;
 use books::Books;
 use callers::Outcome;
+use picoclaw_testing::wait_for;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Stdio;
@@ -111,7 +112,7 @@ fn whatever_is_lost_or_repeated_is_noticed() {
     let mut books = Books::open(&instance);
     books.schedule(1, 3);
     live(&instance, &mut books, 1, |gateway| {
-        eventually("the jobs never ran", || is_settled(&instance).then_some(()));
+        wait_for("the jobs never ran", || is_settled(&instance).then_some(()));
         assert_eq!(gateway.end().0.code(), Some(0));
     });
     books.compare();

@@ -1,7 +1,8 @@
 //! Tokens: what each may do, whose name the ledger has, and when they end.
 
-use super::client::{DIRECT, Gateway, eventually, new_token, request};
+use super::client::{DIRECT, Gateway, new_token, request};
 use crate::test_instance::TestInstance;
+use picoclaw_testing::wait_for;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -84,7 +85,7 @@ fn what_a_command_can_read_does_not_approve() {
     std::thread::scope(|scope| {
         let turn = scope.spawn(|| gateway.post("/v1/chat/completions", &asked));
         let item =
-            eventually("no question came", || gateway.get("/api/approvals").json()["items"].get(0).cloned());
+            wait_for("no question came", || gateway.get("/api/approvals").json()["items"].get(0).cloned());
         let line = format!("POST /api/approvals/{}", item["id"].as_str().unwrap());
         let answer = json!({"hash": item["hash"], "answer": "once"}).to_string();
         let send = |token: &str| {
@@ -143,7 +144,7 @@ fn a_stream_ends_with_its_token() {
     let chat = ends(&gateway, "POST /v1/chat/completions", &named, &body.to_string());
     std::fs::write(&secrets, "gateway:\n  token: second-of-the-operator\n").unwrap();
     assert_eq!(gateway.status("POST /reload", "first-of-the-operator", "127.0.0.1").status, 200);
-    let within = Duration::from_secs(10);
+    let within = Duration::from_secs(30);
     assert!(configured.recv_timeout(within).is_ok(), "the stream of the replaced token goes on");
     assert!(of_pid_file.recv_timeout(within).is_ok(), "and that of the PID file's token");
     let status = |token: &str| gateway.status("GET /v1/models", token, "127.0.0.1").status;

@@ -5,8 +5,9 @@
 use super::deadline::{TREE, end_all};
 use super::memory::TAKE;
 use super::workspaces::CONNECT;
-use super::{Bwrap, Landlock, Level, Native, Project, alone, gone_after, is_root, marker, outside, soon};
+use super::{Bwrap, Landlock, Level, Native, Project, alone, gone_after, is_root, marker, outside};
 use crate::test_instance::ran;
+use picoclaw_testing::wait_until;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixListener;
@@ -80,20 +81,24 @@ fn memory(project: Option<&Project>, dir: &std::path::Path, kind: &str) -> bool 
     python(project, dir, &["--memory", "100M"], TAKE, &[kind, "400", "1"]).contains("HELD")
 }
 
-/// Whether processes are left five seconds after a deadline of one, or on the host after the end of their parent.
+/// Whether processes are left after a deadline of one second, or on the host after the end of their parent.
 fn deadline(project: Option<&Project>, dir: &std::path::Path) -> bool {
     let mark = marker();
     let words = ["python3", "-c", TREE, "sessions", "20", &mark];
-    match project {
-        Some(project) => drop(project.run(&["--timeout", "1s"], &words)),
+    let limit = match project {
+        Some(project) => {
+            project.run(&["--timeout", "1s"], &words);
+            20
+        }
         None => {
             let mut command = std::process::Command::new(words[0]);
             let mut parent = command.args(&words[1..]).current_dir(dir).spawn().unwrap();
-            soon("the tree is up", || dir.join("up").exists());
+            wait_until("the tree is up", || dir.join("up").exists());
             parent.kill().and_then(|()| parent.wait()).unwrap();
+            1
         }
-    }
-    let is_left = gone_after(&mark, Duration::from_secs(2)).is_none();
+    };
+    let is_left = gone_after(&mark, Duration::from_secs(limit)).is_none();
     end_all(&mark);
     is_left
 }

@@ -3,7 +3,8 @@
 //! Those are the numbers of `make soak` (`PICOCLAW_SOAK=1`), on a machine that does nothing else. Beside other tests the
 //! tree is smaller and the time longer, so that only a tree that is not ended fails.
 
-use super::{Bwrap, Faults, Landlock, Level, Native, Project, alone, gone_after, marker, soon};
+use super::{Bwrap, Faults, Landlock, Level, Native, Project, alone, gone_after, marker};
+use picoclaw_testing::wait_until;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Stdio;
@@ -15,7 +16,7 @@ pub(super) const TREE: &str = include_str!("tree.py");
 const LIMITS: &str = r#", "limits": {"processes": 4096}"#;
 
 /// The number of processes, and how long they may take to end, with the two seconds after SIGTERM.
-fn promise() -> (&'static str, Duration) {
+pub(super) fn promise() -> (&'static str, Duration) {
     match std::env::var_os("PICOCLAW_SOAK") {
         Some(_) => ("1000", Duration::from_secs(3)),
         None => ("200", Duration::from_secs(15)),
@@ -70,7 +71,7 @@ fn without_the_launcher(level: Level, kinds: &[&str]) {
         let mark = marker();
         let mut command = project.command(&[], &["python3", "-c", TREE, kind, count, &mark]);
         let mut launcher = command.stdout(Stdio::piped()).spawn().unwrap();
-        soon("the tree is up", || project.dir().join("up").exists());
+        wait_until("the tree is up", || project.dir().join("up").exists());
         std::fs::remove_file(project.dir().join("up")).unwrap();
         let start = Instant::now();
         launcher.kill().unwrap();

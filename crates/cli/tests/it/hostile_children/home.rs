@@ -2,6 +2,7 @@
 
 use super::{Bwrap, Faults, Landlock, Native, Project, is_here};
 use crate::test_instance::{Ran, ran};
+use picoclaw_testing::wait_until;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -131,7 +132,7 @@ fn clean_leaves_what_is_in_use() {
     let home = home_of(&project, &project.dir());
     let mut command = project.command(&[], &["sh", "-c", "echo > up; read line; test -e ~/kept"]);
     let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
-    super::soon("the command runs", || project.dir().join("up").exists());
+    wait_until("the command runs", || project.dir().join("up").exists());
     std::fs::write(home.join("kept"), "").unwrap();
     let told = clean(&project, &["--all"]);
     assert!(told.code == 0 && told.stdout.contains("in use"), "{told:?}");

@@ -3,10 +3,11 @@
 //!
 //! Each is bounded: fifty processes, 96 MB, one second before its deadline.
 
-use super::deadline::{TREE, end_all};
-use super::{Bwrap, Landlock, Level, Native, Project, alive, alone, gone_after, marker, soon};
+use super::deadline::{TREE, end_all, promise};
+use super::{Bwrap, Landlock, Level, Native, Project, alive, alone, gone_after, marker};
+use picoclaw_testing::PATIENCE;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const MEMORY: &str = include_str!("memory.py");
 const PRIORITY: &str = include_str!("priority.py");
@@ -49,12 +50,12 @@ const KINDS: &[(&str, &[&str])] = &[
     (STOP, &[]),
 ];
 
-/// What the host has that a tree could have left.
+/// What the host has that a tree could have left. Other tests have some of it for a moment each.
 struct Host {
     mounts: usize,
-    cgroups: Vec<String>,
     segments: usize,
-    temporary: Vec<String>,
+    /// Files in memory, and cgroups of launchers that have ended.
+    names: Vec<String>,
 }
 
 fn names(dir: &Path, of: impl Fn(&str) -> bool) -> Vec<String> {
@@ -69,7 +70,11 @@ fn cgroups(dir: &Path, found: &mut Vec<String>) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             let path = entry.path();
-            if path.to_string_lossy().contains("picoclaw") {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if let Some((launcher, _)) =
+                name.strip_prefix("picoclaw-tree-").and_then(|rest| rest.split_once('-'))
+                && !Path::new("/proc").join(launcher).exists()
+            {
                 found.push(path.display().to_string());
             }
             cgroups(&path, found);
@@ -80,27 +85,23 @@ fn cgroups(dir: &Path, found: &mut Vec<String>) {
 impl Host {
     fn now() -> Self {
         let lines = |path: &str| std::fs::read_to_string(path).map_or(0, |text| text.lines().count());
-        let mut groups = Vec::new();
-        cgroups(Path::new("/sys/fs/cgroup"), &mut groups);
-        let of_ours = |name: &str| name.contains("picoclaw") || name.starts_with("fill-");
-        let temporary =
-            [std::env::temp_dir(), "/tmp".into(), "/dev/shm".into()].map(|dir| names(&dir, of_ours));
-        Self {
-            mounts: lines("/proc/self/mountinfo"),
-            cgroups: groups,
-            segments: lines("/proc/sysvipc/shm"),
-            temporary: temporary.concat(),
-        }
+        let of_ours = |name: &str| name.starts_with("fill-");
+        let dirs = [std::env::temp_dir(), "/tmp".into(), "/dev/shm".into()];
+        let mut all = dirs.map(|dir| names(&dir, of_ours)).concat();
+        cgroups(Path::new("/sys/fs/cgroup"), &mut all);
+        Self { mounts: lines("/proc/self/mountinfo"), segments: lines("/proc/sysvipc/shm"), names: all }
     }
-}
 
-impl Host {
-    fn has_no_more_than(&self, before: &Self) -> bool {
-        let is_known = |now: &[String], then: &[String]| now.iter().all(|name| then.contains(name));
-        self.mounts <= before.mounts
-            && self.segments <= before.segments
-            && is_known(&self.cgroups, &before.cgroups)
-            && is_known(&self.temporary, &before.temporary)
+    /// What there is more of now.
+    fn left(&self) -> Vec<String> {
+        let now = Self::now();
+        let mut left: Vec<_> = now.names.into_iter().filter(|name| !self.names.contains(name)).collect();
+        for (what, before, now) in
+            [("mounts", self.mounts, now.mounts), ("System V segments", self.segments, now.segments)]
+        {
+            left.extend((now > before).then(|| format!("{what}: {now}, {before} before")));
+        }
+        left
     }
 }
 
@@ -121,7 +122,7 @@ fn tree(project: &Project, round: usize) -> Result<(), String> {
             return Err(format!("round {round}: {told:?}"));
         }
     }
-    let left = gone_after(&mark, Duration::from_secs(3)).is_none().then(|| alive(&mark));
+    let left = gone_after(&mark, promise().1).is_none().then(|| alive(&mark));
     end_all(&mark);
     left.map_or(Ok(()), |count| Err(format!("round {round}: {:?}: {count} processes", words[3..].to_vec())))
 }
@@ -147,8 +148,13 @@ fn many(level: Level) {
     });
     assert!(faults.is_empty(), "{level:?}: {faults:#?}");
     assert_eq!(project.sh(&[], "true").code, 0, "{level:?}: and it still works");
-    // Other tests have cgroups and files of their own, for a moment each.
-    soon("nothing more is left than there was", || Host::now().has_no_more_than(&before));
+    let until = Instant::now() + PATIENCE;
+    let mut left = before.left();
+    while !left.is_empty() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+        left = before.left();
+    }
+    assert!(left.is_empty(), "{level:?}: left: {left:?}");
     let running = names(&project.instance.home().join("state/running"), |_| true);
     assert!(running.is_empty(), "{level:?}: stale records: {running:?}");
     let verified = project.instance.run(&["audit", "verify"]);

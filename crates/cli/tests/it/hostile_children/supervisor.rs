@@ -1,8 +1,9 @@
 //! C10, C14: what a supervisor shares with its launcher, and what is left when both die at once.
 
 use super::deadline::end_all;
-use super::{Faults, Landlock, Native, Project, alive, gone_after, is_root, marker, outside, soon};
+use super::{Faults, Landlock, Native, Project, alive, gone_after, is_root, marker, outside};
 use crate::test_instance::TestInstance;
+use picoclaw_testing::wait_until;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
 use std::process::{Child, Command};
@@ -18,7 +19,7 @@ fn daemons(mark: &str) -> String {
 /// Kills launcher and supervisor so that neither has time for the other; whether everything went.
 fn nothing_is_left(mut launcher: Child, number: &Path, mark: &str, count: usize) -> bool {
     let mut supervisor = None;
-    soon("the command runs", || {
+    wait_until("the command runs", || {
         let told = std::fs::read_to_string(number).unwrap_or_default();
         supervisor = told.trim().parse().ok().and_then(Pid::from_raw);
         supervisor.is_some() && alive(mark) >= count
@@ -27,7 +28,7 @@ fn nothing_is_left(mut launcher: Child, number: &Path, mark: &str, count: usize)
     kill_process(supervisor.unwrap(), Signal::KILL).unwrap();
     launcher.kill().unwrap();
     launcher.wait().unwrap();
-    let gone = gone_after(mark, Duration::from_secs(5));
+    let gone = gone_after(mark, Duration::from_secs(20));
     end_all(mark);
     gone.is_some()
 }
@@ -56,7 +57,7 @@ fn nothing_outlives_supervisor_and_launcher_behind_the_fence() {
 fn supervisor(launcher: &Child) -> String {
     let children = format!("/proc/{0}/task/{0}/children", launcher.id());
     let mut number = String::new();
-    soon("there is a supervisor", || {
+    wait_until("there is a supervisor", || {
         number = std::fs::read_to_string(&children).unwrap_or_default().trim().to_owned();
         !number.is_empty()
     });
@@ -82,7 +83,7 @@ print(ctypes.CDLL(None).syscall(number, int(sys.argv[1]), int(sys.argv[2]), 1, 0
     for (why, mut command) in commands {
         let mut launcher = command.spawn().unwrap();
         let supervisor = supervisor(&launcher);
-        soon("the command runs", || alive(&mark) > 1);
+        wait_until("the command runs", || alive(&mark) > 1);
         let same =
             outside(&project.dir(), &["python3", "-c", script, &launcher.id().to_string(), &supervisor]);
         assert_eq!(same.code, 0, "{same:?}");
@@ -90,7 +91,7 @@ print(ctypes.CDLL(None).syscall(number, int(sys.argv[1]), int(sys.argv[2]), 1, 0
             .check(same.stdout.trim() != "0", format!("{why}: the supervisor shares its launcher's memory"));
         launcher.kill().unwrap();
         launcher.wait().unwrap();
-        soon("it has gone", || alive(&mark) == 0);
+        wait_until("it has gone", || alive(&mark) == 0);
     }
 }
 
@@ -104,11 +105,11 @@ fn records_of_killed_runs_are_swept() {
     };
     for _ in 0..3 {
         let mut launcher = project.command(&[], &["sleep", &mark]).spawn().unwrap();
-        soon("it runs", || alive(&mark) > 1);
+        wait_until("it runs", || alive(&mark) > 1);
         launcher.kill().unwrap();
         launcher.wait().unwrap();
         // The next would be killed before it runs, if this were taken for it.
-        soon("it is gone", || alive(&mark) == 0);
+        wait_until("it is gone", || alive(&mark) == 0);
     }
     assert!(!records().is_empty(), "the control: a killed run leaves its record");
     assert_eq!(project.sh(&[], "true").code, 0);

@@ -1,7 +1,8 @@
 //! C1: no caged process holds a terminal of the host, whichever of its three streams is one.
 
-use super::{Bwrap, Faults, Landlock, Level, Native, Project, is_here, soon};
+use super::{Bwrap, Faults, Landlock, Level, Native, Project, is_here};
 use crate::run::pty::{Terminal, can_give_a_terminal};
+use picoclaw_testing::wait_until;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -109,7 +110,7 @@ fn typed_at_the_prompt(faults: &mut Faults, level: Level, redirect: &str, from: 
     let mut shell = launch.shell(&["--norc", "--noprofile", "-i"]);
     shell.prompt();
     shell.type_in(&format!("sh ../launch {redirect} &\r"));
-    soon("the reader runs", || launch.read("got").contains("up"));
+    wait_until("the reader runs", || launch.read("got").contains("up"));
     for round in 0..3 {
         shell.type_in(&format!("echo se''cret-{round}\r"));
         std::thread::sleep(Duration::from_millis(300));
@@ -180,7 +181,7 @@ fn settings_after(
     let Some(launch) = Launch::new(level, flags, &["sh", "-c", &line]) else { return };
     let mut shell = launch.shell(&["-c", &format!("sh ../launch {redirect}; echo do''ne; read wait")]);
     if let Some(signal) = signal {
-        soon("it runs", || launch.project.dir().join("up").exists());
+        wait_until("it runs", || launch.project.dir().join("up").exists());
         launch.kill(signal);
     }
     shell.until("done");
@@ -302,7 +303,7 @@ fn a_terminal_of_another_session_is_not_read() {
             let mut shell = launch.shell(&["--norc", "--noprofile", "-i"]);
             shell.prompt();
             shell.type_in(&format!("{line} &\r"));
-            soon("the reader runs", || launch.read("got").contains("up"));
+            wait_until("the reader runs", || launch.read("got").contains("up"));
             for prompt in [&mut other, &mut shell] {
                 prompt.type_in("echo se''cret\r");
                 prompt.until("secret\r\n");
@@ -326,17 +327,17 @@ fn a_job_in_the_background_stops_when_it_reads_and_goes_on_in_front() {
         let mut shell = launch.shell(&["--norc", "--noprofile", "-i"]);
         shell.prompt();
         shell.type_in("sh ../launch > log &\r");
-        soon("it is stopped", || {
+        wait_until("it is stopped", || {
             shell.type_in("jobs\r");
             shell.prompt();
             shell.all().contains("Stopped")
         });
         shell.type_in("fg\r");
         shell.until("launch > log");
-        soon("keys are passed on", || shell.is_raw());
+        wait_until("keys are passed on", || shell.is_raw());
         shell.type_in("words\r");
-        soon("it got them", || launch.read("log") == "got words\n");
-        soon("the terminal is given back", || !shell.is_raw());
+        wait_until("it got them", || launch.read("log") == "got words\n");
+        wait_until("the terminal is given back", || !shell.is_raw());
         shell.type_in("echo status $?\r");
         shell.until("status 3");
         leave(shell);
@@ -369,9 +370,9 @@ fn a_terminal_that_nobody_reads_holds_nothing_up() {
             let Some(launch) = Launch::new(level, flags, &["sh", "-c", line]) else { continue };
             let line = "sh ../launch < /dev/null 2> log; echo $? > status";
             let shell = launch.shell(&["-c", line]);
-            soon("it runs", || launch.project.dir().join("up").exists());
+            wait_until("it runs", || launch.project.dir().join("up").exists());
             signal.into_iter().for_each(|signal| launch.kill(signal));
-            soon("it ends", || launch.read("status") == status);
+            wait_until("it ends", || launch.read("status") == status);
             leave(shell);
         }
     }

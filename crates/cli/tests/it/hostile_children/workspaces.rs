@@ -3,6 +3,7 @@
 use super::{Bwrap, Faults, Landlock, Level, Native, Project, is_here, is_root, outside};
 use crate::mcp::wire::{Wire, text};
 use crate::test_instance::{Ran, TestInstance, ran};
+use picoclaw_testing::wait_until;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::os::unix::net::{UnixDatagram, UnixListener};
@@ -152,7 +153,7 @@ fn masked(level: Level) {
         .current_dir(project.dir())
         .spawn()
         .unwrap();
-    super::soon("the server listens", || project.dir().join("deep/up").exists());
+    wait_until("the server listens", || project.dir().join("deep/up").exists());
     let names = names.into_iter().chain([("deep/relative", project.dir().join("deep/relative"))]);
     for (name, path) in names {
         let path = path.to_str().unwrap();
@@ -278,7 +279,7 @@ fn a_socket_of_the_host_in_the_home_of_a_command_is_masked() {
         let serve = "import os, socket, sys, time; os.chdir(sys.argv[1]); s = socket.socket(socket.AF_UNIX); \
                      s.bind('socket'); s.listen(); time.sleep(50)";
         let mut server = std::process::Command::new("python3").args(["-c", serve, &home]).spawn().unwrap();
-        super::soon("the server listens", || Path::new(&path).exists());
+        wait_until("the server listens", || Path::new(&path).exists());
         let connect = "import os, socket, sys; os.chdir(sys.argv[1]); socket.socket(socket.AF_UNIX).connect('socket'); print('REACHED')";
         let control = outside(&project.dir(), &["python3", "-c", connect, &home]);
         assert_eq!(control.stdout, "REACHED\n", "the control: {control:?}");
@@ -307,7 +308,7 @@ fn sockets_that_are_bound_later_are_masked_at_the_next_command() {
             assert!(!text(&wire.call("exec", connect.clone())).contains("REACHED"));
             let _listener = UnixListener::bind(workspace.join("later")).unwrap();
             // With an open network, sockets are counted as the children's own until the last command is gone.
-            super::soon(&format!("masked: {backend}, network {network}"), || {
+            wait_until(&format!("masked: {backend}, network {network}"), || {
                 !text(&wire.call("exec", connect.clone())).contains("REACHED")
             });
             let path = workspace.join("later");
@@ -318,7 +319,7 @@ fn sockets_that_are_bound_later_are_masked_at_the_next_command() {
             std::fs::write(workspace.join("serve.py"), serve).unwrap();
             let served = serde_json::json!({"command": "/usr/bin/python3 serve.py", "background": true});
             let told = wire.call("exec", served);
-            super::soon("the server listens", || workspace.join("own").exists());
+            wait_until("the server listens", || workspace.join("own").exists());
             let own = wire.call("exec", serde_json::json!({"command": "/usr/bin/python3 connect.py own"}));
             assert!(text(&own).contains("REACHED"), "{backend}, network {network}: {told}: {own}");
             wire.end();

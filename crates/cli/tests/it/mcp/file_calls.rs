@@ -1,7 +1,8 @@
 //! Calls of the file tools over standard streams: both revisions, roots, ids, order and cancellation.
 
-use super::wire::{Wire, fresh_sleep, sleeps, text, until};
+use super::wire::{Wire, fresh_sleep, sleeps, text};
 use crate::test_instance::TestInstance;
+use picoclaw_testing::wait_until;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -157,13 +158,13 @@ fn a_client_that_does_not_listen_is_still_heard() {
         say(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": read}));
     }
     say(json!({"jsonrpc": "2.0", "id": "sleep", "method": "tools/call", "params": sleep}));
-    until("the command was not heard", || sleeps(&time));
+    wait_until("the command was not heard", || sleeps(&time));
     say(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "sleep"}}));
-    until("the cancellation was not heard", || !sleeps(&time));
+    wait_until("the cancellation was not heard", || !sleeps(&time));
     drop(stdin);
     drop(child.stdout.take());
     let child = RefCell::new(child);
-    until("the server outlived its client", || child.borrow_mut().try_wait().unwrap().is_some());
+    wait_until("the server outlived its client", || child.borrow_mut().try_wait().unwrap().is_some());
 }
 
 #[test]
@@ -259,7 +260,7 @@ fn a_call_that_is_cancelled_is_answered_at_most_once_and_breaks_nothing() {
     std::fs::write(instance.workspace().join("short"), "x").unwrap();
     let mut deaf = Deaf::greeted(&instance);
     deaf.call("half said", "read_file", json!({"path": "long"}));
-    until("the long answer never began", || deaf.unheard() > 32 << 10);
+    wait_until("the long answer never began", || deaf.unheard() > 32 << 10);
     deaf.call("not yet said", "read_file", json!({"path": "short"}));
     deaf.cancel("half said");
     deaf.cancel("not yet said");
@@ -268,9 +269,9 @@ fn a_call_that_is_cancelled_is_answered_at_most_once_and_breaks_nothing() {
     let time = fresh_sleep();
     // What is said later is heard later: when this runs, everything above was heard.
     deaf.call("command", "exec", json!({"command": format!("sleep {time}")}));
-    until("the command was not heard", || sleeps(&time));
+    wait_until("the command was not heard", || sleeps(&time));
     deaf.cancel("command");
-    until("the cancellation was not heard", || !sleeps(&time));
+    wait_until("the cancellation was not heard", || !sleeps(&time));
     deaf.call("after", "read_file", json!({"path": "short"}));
     // A response that was written before its cancellation was read may still arrive.
     let mut heard = deaf.hear_until("after");
@@ -299,5 +300,5 @@ fn a_call_that_is_cancelled_is_answered_at_most_once_and_breaks_nothing() {
     assert_eq!(counts.keys().filter(|id| id.starts_with("next")).count(), 300);
     deaf.stdin = None;
     let child = RefCell::new(&mut deaf.child);
-    until("the server outlived its client", || child.borrow_mut().try_wait().unwrap().is_some());
+    wait_until("the server outlived its client", || child.borrow_mut().try_wait().unwrap().is_some());
 }

@@ -1,7 +1,8 @@
 //! The server over HTTP: who gets in, what is too much, and who leaves early.
 
-use super::wire::{fresh_sleep, sleeps, until};
+use super::wire::{fresh_sleep, sleeps};
 use crate::test_instance::TestInstance;
+use picoclaw_testing::{PATIENCE, wait_until};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -34,7 +35,7 @@ impl Listening {
 
     pub(super) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
     }
 
@@ -169,7 +170,7 @@ fn there_are_128_connections_and_the_next_one_waits_its_turn() {
     late.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
     assert!(late.read_exact(&mut first).is_err(), "it was let in: {first:?}");
     taken.truncate(127);
-    late.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    late.set_read_timeout(Some(PATIENCE)).unwrap();
     late.read_exact(&mut first).unwrap();
     assert_eq!(&first, b"HTTP/1.1 200", "its turn came when another one left");
 }
@@ -183,9 +184,9 @@ fn a_client_that_hangs_up_takes_its_command_with_it() {
     let body = modern("exec", &json!({"command": format!("setsid sleep {time} & sleep {time}; wait")}));
     let mut stream = server.connect();
     stream.write_all(request(&headers("exec", &bearer), &body).as_bytes()).unwrap();
-    until("it never began", || sleeps(&time));
+    wait_until("it never began", || sleeps(&time));
     drop(stream);
-    until("it outlived its client", || !sleeps(&time));
+    wait_until("it outlived its client", || !sleeps(&time));
 }
 
 #[test]

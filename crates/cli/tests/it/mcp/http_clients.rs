@@ -137,7 +137,7 @@ fn half_sent_heads_shut_no_client_out() {
         let (status, answer) = server.post(&headers("list_dir", &bearer()), &modern("list_dir", &json!({})));
         assert_eq!(status, 200, "{answer}");
     }
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
     // The control: there is room for fewer than came, so some of them had to make room.
     let is_closed = |mut stream: &TcpStream| {
         stream.set_read_timeout(Some(Duration::from_millis(10))).unwrap();

@@ -1,7 +1,8 @@
 //! Clients that mean harm, and clients that die.
 
-use super::wire::{Wire, fresh_sleep, sleeps, text, until};
+use super::wire::{Wire, fresh_sleep, sleeps, text};
 use crate::test_instance::TestInstance;
+use picoclaw_testing::wait_until;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -150,9 +151,9 @@ fn a_cancelled_call_dies_with_its_whole_tree_and_is_not_answered() {
     let time = fresh_sleep();
     let command = format!("trap '' TERM; setsid sleep {time} & sleep {time}; wait");
     let id = wire.send("tools/call", json!({"name": "exec", "arguments": {"command": command}}));
-    until("it never began", || sleeps(&time));
+    wait_until("it never began", || sleeps(&time));
     wire.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id, "reason": "enough"}}));
-    until("it outlived its cancellation", || !sleeps(&time));
+    wait_until("it outlived its cancellation", || !sleeps(&time));
     assert_eq!(wire.hear_soon(), None, "a cancelled call has no answer");
     assert_eq!(text(&wire.call("exec", json!({"command": "echo next"}))), "next\n");
     wire.end();
@@ -196,11 +197,11 @@ fn a_client_that_vanishes_takes_everything_with_it() {
         let mut arguments = arguments.clone();
         arguments["command"] = json!(command);
         wire.send("tools/call", json!({"name": "exec", "arguments": arguments}));
-        until("it never began", || sleeps(&time));
+        wait_until("it never began", || sleeps(&time));
         let (code, took) = wire.vanish();
         assert_eq!(code, 0, "{why}");
         assert!(took < Duration::from_secs(20), "{why}: {took:?}");
-        until("a child outlived the client", || !sleeps(&time));
+        wait_until("a child outlived the client", || !sleeps(&time));
     }
 }
 
@@ -212,7 +213,7 @@ fn what_a_background_command_left_in_protected_files_is_noted() {
     for (command, is_noted) in [("echo x > plain", false), ("echo x > .zlogout", true)] {
         let started = answer(&wire.call("exec", json!({"command": command, "background": true})));
         let mut session = json!({"action": "poll", "sessionId": started["sessionId"]});
-        until("it never ended", || answer(&wire.call("exec", session.clone()))["status"] == "done");
+        wait_until("it never ended", || answer(&wire.call("exec", session.clone()))["status"] == "done");
         for action in ["poll", "read", "kill"] {
             session["action"] = json!(action);
             let told = answer(&wire.call("exec", session.clone()));

@@ -1,14 +1,12 @@
 //! A client that speaks raw lines, so that it can also say what no client would.
 
 use crate::test_instance::TestInstance;
+use picoclaw_testing::PATIENCE;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
-
-/// Longer than anything here takes, shorter than anybody's patience.
-pub(crate) const LONG: Duration = Duration::from_secs(20);
 
 pub(crate) struct Wire {
     pub(crate) child: Child,
@@ -66,7 +64,7 @@ impl Wire {
 
     /// The next line, which must be a message.
     pub(crate) fn hear(&self) -> Value {
-        let line = self.lines.recv_timeout(LONG).unwrap_or_else(|_| panic!("the server says nothing"));
+        let line = self.lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("the server says nothing"));
         serde_json::from_str(&line).unwrap_or_else(|why| panic!("no message: {why}: {line}"))
     }
 
@@ -117,7 +115,7 @@ impl Wire {
     pub(crate) fn end(mut self) -> (i32, Duration) {
         self.stdin = None;
         let begin = Instant::now();
-        while begin.elapsed() < LONG {
+        while begin.elapsed() < PATIENCE {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return (status.code().unwrap_or(-1), begin.elapsed());
             }
@@ -154,14 +152,4 @@ pub(crate) fn sleeps(time: &str) -> bool {
         let mut words = line.split(|byte| *byte == 0);
         words.next() == Some(b"sleep") && words.next() == Some(time.as_bytes())
     })
-}
-
-/// Waits until `condition` holds, and says for how long.
-pub(crate) fn until(why: &str, mut condition: impl FnMut() -> bool) -> Duration {
-    let begin = Instant::now();
-    while !condition() {
-        assert!(begin.elapsed() < LONG, "{why}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    begin.elapsed()
 }

@@ -2,6 +2,7 @@
 
 use super::Yard;
 use crate::test_instance::host;
+use picoclaw_testing::wait_until;
 use serde_json::{Value, json};
 
 #[test]
@@ -173,11 +174,7 @@ fn servers_that_misbehave_are_told_apart_and_none_stays() {
         assert_eq!(row["status"], status, "{row}");
         assert!(row["error"].as_str().unwrap_or_default().contains(says), "{row}");
     }
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
-    while alive(&yard.script) > 0 {
-        assert!(std::time::Instant::now() < until, "somebody stayed");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    wait_until("the end of every server", || alive(&yard.script) == 0);
     let table = yard.instance.run(&["mcp", "list"]).stdout;
     assert!(table.starts_with("NAME ") && table.lines().count() == 8, "{table}");
     for (name, code) in [("fine", 0), ("changes", 1), ("ends", 1), ("nobody", 1)] {

@@ -1,6 +1,7 @@
 //! Servers that `npx` and `uvx` start: fetched once with a network, run without one.
 
-use super::{Den, soon};
+use super::Den;
+use picoclaw_testing::wait_until;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -30,7 +31,7 @@ impl Registry {
         let mut server = Command::new("/usr/bin/python3");
         server.arg(script).stdin(Stdio::null()).stdout(std::fs::File::create(&log).unwrap());
         let registry = Self { server: server.spawn().unwrap(), log };
-        soon("the registry listens", || registry.lines().len() == 1);
+        wait_until("the registry listens", || registry.lines().len() == 1);
         registry
     }
 

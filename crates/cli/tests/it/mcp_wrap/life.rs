@@ -1,6 +1,7 @@
 //! How a wrapped server lives and ends: nothing of it outlives its host.
 
-use super::{Den, Server, alive, marker, soon};
+use super::{Den, Server, alive, marker};
+use picoclaw_testing::{PATIENCE, wait_until};
 use serde_json::json;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -67,11 +68,11 @@ fn when_the_host_is_gone_nothing_of_the_server_is_left() {
         };
         let daemon = server.look(&format!("daemon {marker}"));
         assert!(daemon.starts_with("started"), "{daemon}");
-        soon("the daemon runs", || alive(&marker) > 0);
+        wait_until("the daemon runs", || alive(&marker) > 0);
         let began = Instant::now();
         server.child.kill().unwrap();
-        soon(&format!("{why}: everything is gone"), || alive(&marker) == 0);
-        assert!(began.elapsed() < Duration::from_secs(12), "{why}: {:?}", began.elapsed());
+        wait_until(&format!("{why}: everything is gone"), || alive(&marker) == 0);
+        assert!(began.elapsed() < Duration::from_secs(30), "{why}: {:?}", began.elapsed());
     }
 }
 
@@ -88,9 +89,9 @@ fn a_server_that_does_not_go_is_ended() {
         let marker = marker();
         let began = Instant::now();
         let server = den.wrap(&[], &[lies, &[&format!("marker={marker}")]].concat());
-        soon("it runs", || alive(&marker) >= 2);
+        wait_until("it runs", || alive(&marker) >= 2);
         let (code, _) = server.end();
-        assert!(began.elapsed() < Duration::from_secs(25), "{why}: {:?}", began.elapsed());
+        assert!(began.elapsed() < PATIENCE, "{why}: {:?}", began.elapsed());
         assert!(code == 137 || code == 143, "{why}: {code}");
         assert_eq!(alive(&marker), 0, "{why}");
     }

@@ -1,6 +1,7 @@
 //! What passes between a host and a wrapped server.
 
-use super::{Den, soon};
+use super::Den;
+use picoclaw_testing::wait_until;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -123,7 +124,7 @@ fn it_is_in_the_ledger_from_its_start_to_its_end() {
     let mine = || {
         den.instance.records().into_iter().filter(|record| record["tool"] == "mcp wrap").collect::<Vec<_>>()
     };
-    soon("it is recorded while it runs", || mine().len() == 1);
+    wait_until("it is recorded while it runs", || mine().len() == 1);
     let decided = mine().remove(0);
     for (member, want) in
         [("phase", "decided"), ("origin", "mcp"), ("session", "mcp:noted"), ("verdict", "allow")]

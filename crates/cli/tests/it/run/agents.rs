@@ -1,9 +1,10 @@
 //! Claude Code and Codex as they are published, under their profiles, with a scripted model on the
 //! loopback.
 
-use super::{Project, is_here, soon};
+use super::{Project, is_here};
 use crate::mcp::peers::peer;
 use crate::test_instance::{Ran, ran};
+use picoclaw_testing::wait_until;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
@@ -33,7 +34,7 @@ impl Model {
         server.arg(script).arg(orders).stdin(Stdio::null());
         let server = server.stdout(std::fs::File::create(&log).unwrap()).spawn().unwrap();
         let model = Self { server, log };
-        soon("the model listens", || model.lines().len() == 1);
+        wait_until("the model listens", || model.lines().len() == 1);
         model
     }
 

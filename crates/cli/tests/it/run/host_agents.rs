@@ -1,7 +1,8 @@
 //! `--ssh-agent`, `--gpg`, and the runtime directory that they use.
 
-use super::{Project, SYSTEM_PATH, is_here, soon};
+use super::{Project, SYSTEM_PATH, is_here};
 use crate::test_instance::{Ran, ran};
+use picoclaw_testing::wait_until;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -35,7 +36,7 @@ impl SshAgent {
         let mut process = Command::new("ssh-agent");
         process.args(["-D", "-a"]).arg(dir.join("sock")).stdout(Stdio::null());
         let agent = Self { process: process.spawn().unwrap(), dir };
-        soon("the agent listens", || UnixStream::connect(agent.socket()).is_ok());
+        wait_until("the agent listens", || UnixStream::connect(agent.socket()).is_ok());
         outside(
             &agent.dir,
             &[("SSH_AUTH_SOCK", &agent.socket())],

@@ -1,6 +1,7 @@
 //! A terminal with a person at it, as far as a program can tell.
 
 use super::{Project, is_here};
+use picoclaw_testing::PATIENCE;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
@@ -84,7 +85,7 @@ impl Terminal {
 
     /// Waits for `text` to be shown; what came before it is forgotten.
     pub(crate) fn until(&mut self, text: &str) {
-        let end = Instant::now() + Duration::from_secs(30);
+        let end = Instant::now() + PATIENCE;
         loop {
             if let Some(at) = self.seen.windows(text.len()).position(|window| window == text.as_bytes()) {
                 self.seen.drain(..at + text.len());
@@ -97,14 +98,14 @@ impl Terminal {
 
     /// Everything that is shown until the last writer has closed.
     pub(crate) fn rest(&mut self) -> String {
-        while self.hear(Duration::from_secs(30)) {}
+        while self.hear(PATIENCE) {}
         String::from_utf8_lossy(&self.seen).into_owned()
     }
 
     /// Everything that is shown, and how the program ended.
     pub(crate) fn end(mut self) -> (i32, String) {
         let rest = self.rest();
-        let until = Instant::now() + Duration::from_secs(30);
+        let until = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return (status.code().unwrap_or(-1), rest);

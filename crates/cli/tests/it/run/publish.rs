@@ -1,6 +1,7 @@
 //! `--publish`: a port of the host's loopback leads into the cage, and nothing leads out.
 
-use super::{Project, is_here, soon};
+use super::{Project, is_here};
+use picoclaw_testing::wait_until;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
@@ -59,7 +60,7 @@ fn a_server_in_the_cage_is_reached_from_the_loopback_alone() {
     let (host, cage) = (free_port(), 4711);
     let running = publishing(&project, &format!("{host}:{cage}"), &server(cage, "inside"));
     let v4 = ([127, 0, 0, 1], host);
-    soon("the server answers", || ask(v4, "hello").as_deref() == Some("inside hello"));
+    wait_until("the server answers", || ask(v4, "hello").as_deref() == Some("inside hello"));
     let long = "x".repeat(1 << 20);
     assert_eq!(ask(v4, &long), Some(format!("inside {long}")), "a megabyte each way");
     if TcpListener::bind("[::1]:0").is_ok() {
@@ -79,7 +80,7 @@ fn a_server_in_the_cage_is_reached_from_the_loopback_alone() {
     }
     assert_eq!(ask(([127, 0, 0, 2], host), "hello"), None, "nor another one of the loopback");
     drop(running);
-    soon("the port is free again", || TcpListener::bind(v4_address(host)).is_ok());
+    wait_until("the port is free again", || TcpListener::bind(v4_address(host)).is_ok());
 }
 
 fn v4_address(port: u16) -> SocketAddr {
@@ -126,7 +127,7 @@ fn two_cages_do_not_reach_each_other() {
     let Some(project) = Project::new("two published cages") else { return };
     let (host, cage) = (free_port(), 4712);
     let _running = publishing(&project, &format!("{host}:{cage}"), &server(cage, "first"));
-    soon("the first answers", || ask(([127, 0, 0, 1], host), "x").is_some());
+    wait_until("the first answers", || ask(([127, 0, 0, 1], host), "x").is_some());
     let code = format!("import socket; socket.create_connection(('127.0.0.1', {cage}), 5)");
     let other = project.run(&["--publish", &free_port().to_string(), "--", "/usr/bin/python3", "-c", &code]);
     assert!(other.stderr.contains("ConnectionRefusedError"), "{other:?}");

@@ -1,6 +1,7 @@
 //! Input, output and signals pass through; whatever ends picoclaw ends its child.
 
-use super::{Project, alive, marker, soon};
+use super::{Project, alive, marker};
+use picoclaw_testing::wait_until;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Stdio};
@@ -120,12 +121,12 @@ fn a_stopped_command_stops_picoclaw_and_goes_on_with_it() {
     ] {
         let (mut child, mut out) = started(&project, flags, line);
         if line.ends_with("first") {
-            soon("it has stopped itself", || is_stopped(line));
+            wait_until("it has stopped itself", || is_stopped(line));
         }
         if let Some(signal) = signal {
             send(&child, signal);
         }
-        soon(why, || state(&child) == 'T');
+        wait_until(why, || state(&child) == 'T');
         std::fs::write(project.dir().join("go"), "").unwrap();
         send(&child, Signal::CONT);
         let mut rest = String::new();
@@ -170,10 +171,10 @@ fn killing_picoclaw_leaves_nobody_behind() {
         ),
     ] {
         let (mut child, _out) = started(&project, &[], &line.replace('M', &mark));
-        soon("the control: it runs", || alive(&mark) > 1);
+        wait_until("the control: it runs", || alive(&mark) > 1);
         child.kill().unwrap();
         child.wait().unwrap();
-        soon(why, || alive(&mark) == 0);
+        wait_until(why, || alive(&mark) == 0);
     }
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     assert!(!mounts.contains(project.instance.dir().to_str().unwrap()), "{mounts}");
@@ -189,7 +190,7 @@ fn killing_picoclaw_at_any_moment_of_its_start_leaves_nobody_behind() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    soon("nobody is left", || alive(&mark) == 0);
+    wait_until("nobody is left", || alive(&mark) == 0);
     assert_eq!(project.sh("exit 4").code, 4, "and the instance can be used");
     let ran = project.instance.run(&["audit", "verify"]);
     assert_eq!(ran.code, 0, "{ran:?}");

@@ -1,7 +1,8 @@
 //! A terminal passes through: sizes, keys, bytes both ways, and the person's own is given back.
 
 use super::pty::{Terminal, can_give_a_terminal};
-use super::{Project, alive, is_here, marker, soon};
+use super::{Project, alive, is_here, marker};
+use picoclaw_testing::wait_until;
 use rustix::process::{Pid, Signal, kill_process};
 
 fn ready(why: &str) -> Option<Project> {
@@ -180,7 +181,7 @@ fn closing_the_window_ends_the_command() {
         terminal.until("ready");
         let mut picoclaw = terminal.close();
         assert!(!picoclaw.wait().unwrap().success());
-        soon(line, || alive(&mark) == 0);
+        wait_until(line, || alive(&mark) == 0);
     }
 }
 
