@@ -14,6 +14,7 @@ use cage_support::instance;
 use picoclaw_policy::config::Network;
 use picoclaw_sandbox::launch::{Background, Deadline, State, Status, Streams, WindowSize, run_to_end, start};
 use picoclaw_testing::{PATIENCE, wait_until};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -195,6 +196,21 @@ fn a_network_of_its_own_has_a_loopback() {
         place.run("grep -c : /proc/net/dev").expect("grep starts").stdout.to_text(),
         format!("{own}\n")
     );
+}
+
+/// The launcher may get no processor time before the command has ended.
+#[test]
+fn whether_a_host_was_missed_is_known_when_the_command_has_ended() {
+    for (why, line, want) in [
+        ("a host", "bash -c 'exec 3<>/dev/tcp/192.0.2.1/80'", true),
+        ("the loopback", "bash -c 'exec 3<>/dev/tcp/127.0.0.1/9'", false),
+        ("nothing", "true", false),
+    ] {
+        let place = instance();
+        let running = start(place.spec(line, place.cage())).expect("a shell starts");
+        poll(&mut [PollFd::from_borrowed_fd(running.pidfd(), PollFlags::IN)], None).expect("it ends");
+        assert_eq!(running.take_net_counters().has_tried(), want, "{why}");
+    }
 }
 
 #[test]

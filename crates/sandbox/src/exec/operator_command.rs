@@ -330,7 +330,7 @@ impl OperatorCommand<'_> {
                 let (plan, work_dir) = (Arc::clone(planned.plan()), work_dir.clone());
                 // With bubblewrap the supervisor is outside of the namespace.
                 let is_closed = plan.network == Network::None && backend.is_native();
-                let network = if is_closed { NetCounters::of(running.pid()) } else { None };
+                let network = is_closed.then(|| running.take_net_counters());
                 Ok(RunningCommand { running, outcome, protected, plan, work_dir, network, in_use: None })
             }
             Err(why) => {

@@ -51,10 +51,10 @@ pub(crate) use linux::{
 };
 pub use output_limit::{HeadTail, OutputLimit, TruncatedOutput};
 pub use platform::{
-    ChildSetup, ClosedNetwork, Running, find_program, harden_self, raise_fd_limit, resident_bytes,
-    run_with_output, start, wait_for_supervisors,
+    ChildSetup, ClosedNetwork, NetCounters, Running, find_program, harden_self, raise_fd_limit,
+    resident_bytes, run_with_output, start, wait_for_supervisors,
 };
-pub(crate) use platform::{NetCounters, SHELL_NAMES, is_program, shells};
+pub(crate) use platform::{SHELL_NAMES, is_program, shells};
 pub use principal::Principal;
 pub(crate) use publish::ListeningPort;
 pub use publish::{PublishError, PublishedPort};

@@ -33,6 +33,9 @@ pub struct ChildSpec {
     pub is_scoped: bool,
     /// Steps of the supervisor before the command starts.
     pub setup: Vec<Step>,
+    /// What the supervisor opens for its parent before the command starts, and sends with its position: file systems and
+    /// counters of its namespaces, which are there for as long as they are open.
+    pub opened: Vec<CString>,
     /// Steps of the command before it executes its program.
     pub command: Vec<Step>,
     /// The program.

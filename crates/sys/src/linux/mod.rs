@@ -32,7 +32,7 @@ pub use process::Process;
 pub use process_tree::{descendants, kill_orphans};
 pub use raw_syscall::prefer_short_slices;
 pub use relro::protect_relro;
-pub use report::{Report, SupervisorCommand};
+pub use report::{Message, Report, SupervisorCommand};
 pub use seccomp::{Instruction, SeccompFilter};
 pub use signalfd::{SignalFd, die_by, ignore_signal, is_foreground, stop_self, suspend_job};
 pub use spawn::{KILLER_SIGNAL, Spawned, confine_and_exec, spawn};

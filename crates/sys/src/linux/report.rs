@@ -89,41 +89,53 @@ impl Report {
     /// Reads a report from a socket; `None` when it was closed without one. A message that brings a descriptor is none.
     pub(crate) fn read(socket: impl AsFd, descriptor: &mut Option<OwnedFd>) -> Result<Option<Self>> {
         loop {
-            let mut bytes = [0; REPORT_LENGTH];
-            match receive(&socket, &mut bytes)? {
-                (0, _) => return Ok(None),
-                (_, None) => return Self::decode(&bytes).map(Some).ok_or(Errno::PROTO),
-                (_, received) => *descriptor = received,
+            match Message::receive(&socket, RecvFlags::empty())? {
+                None => return Ok(None),
+                Some(Message::Report(report)) => return Ok(Some(report)),
+                Some(Message::Descriptor(received, _)) => *descriptor = Some(received),
             }
         }
     }
 }
 
-/// Receives one message: its length, and the descriptor that it brings.
-fn receive(socket: impl AsFd, bytes: &mut [u8; REPORT_LENGTH]) -> Result<(usize, Option<OwnedFd>)> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let mut parts = [IoSliceMut::new(bytes)];
-    let message = recvmsg(socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)?;
-    let received = control.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
-        _ => None,
-    });
-    Ok((message.bytes, received))
+/// One message of a new process to its parent.
+#[derive(Debug)]
+pub enum Message {
+    /// A report.
+    Report(Report),
+    /// A descriptor, and a number that says which.
+    Descriptor(OwnedFd, i32),
+}
+
+impl Message {
+    /// Receives one message; `None` when the socket was closed, `EPROTO` for anything else.
+    pub fn receive(socket: impl AsFd, flags: RecvFlags) -> Result<Option<Self>> {
+        let mut bytes = [0; REPORT_LENGTH];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let mut parts = [IoSliceMut::new(&mut bytes)];
+        let length = recvmsg(socket, &mut parts, &mut control, flags | RecvFlags::CMSG_CLOEXEC)?.bytes;
+        let received = control.drain().find_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+            _ => None,
+        });
+        if let Some(descriptor) = received {
+            let [a, b, c, d, ..] = bytes;
+            return Ok(Some(Self::Descriptor(descriptor, i32::from_ne_bytes([a, b, c, d]))));
+        }
+        match bytes.get(..length) {
+            None | Some([]) => Ok(None),
+            Some(message) => Report::decode(message).map(Self::Report).map(Some).ok_or(Errno::PROTO),
+        }
+    }
 }
 
 /// Receives a descriptor and its number, or the error of a step that failed instead.
 pub(crate) fn receive_descriptor(socket: impl AsFd) -> Result<(OwnedFd, i32)> {
-    let mut bytes = [0; REPORT_LENGTH];
-    match receive(&socket, &mut bytes)? {
-        (_, Some(descriptor)) => {
-            let [a, b, c, d, ..] = bytes;
-            Ok((descriptor, i32::from_ne_bytes([a, b, c, d])))
-        }
-        (_, None) => match Report::decode(&bytes) {
-            Some(Report::SetupFailed(_, errno)) => Err(Errno::from_raw_os_error(errno)),
-            _ => Err(Errno::PIPE),
-        },
+    match Message::receive(socket, RecvFlags::empty())? {
+        Some(Message::Descriptor(descriptor, number)) => Ok((descriptor, number)),
+        Some(Message::Report(Report::SetupFailed(_, errno))) => Err(Errno::from_raw_os_error(errno)),
+        Some(Message::Report(_)) | None => Err(Errno::PIPE),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::linux::report::{Report, receive_descriptor, send_descriptor};
 use crate::linux::scrub_argv::ArgvRegion;
 use crate::linux::step::{SetupState, Step};
 use crate::linux::supervisor::Supervisor;
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
 use rustix::io::{Errno, Result, fcntl_dupfd_cloexec};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{
@@ -142,6 +142,7 @@ impl Child<'_> {
             Ok(killer) => killer,
             Err(report) => self.fail(report, None),
         };
+        self.send_opened();
         match self.start_command() {
             Err(report) => self.fail(report, killer),
             Ok((command, listener)) => {
@@ -164,6 +165,16 @@ impl Child<'_> {
         self.protect_self().map_err(|errno| self.setup_failed(errno))?;
         let killer = self.spec.is_scoped.then(start_killer).transpose();
         killer.map_err(|errno| self.setup_failed(errno))
+    }
+
+    /// What cannot be opened is not sent.
+    fn send_opened(&self) {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        for (at, path) in self.spec.opened.iter().enumerate() {
+            if let Ok(file) = openat(CWD, path.as_c_str(), flags, Mode::empty()) {
+                let _ = send_descriptor(&self.control, file.as_fd(), at as i32);
+            }
+        }
     }
 
     fn protect_self(&self) -> Result<()> {

@@ -29,7 +29,7 @@ pub use child_setup::ChildSetup;
 pub(crate) use child_streams::set_size;
 pub use closed_network::ClosedNetwork;
 pub use harden::{harden_self, raise_fd_limit, resident_bytes};
-pub(crate) use net_counters::NetCounters;
+pub use net_counters::NetCounters;
 pub use own_streams::RelayedStreams;
 pub(crate) use own_streams::{RelayedPipe, RelayedTerminal};
 pub(crate) use reap::has_children;

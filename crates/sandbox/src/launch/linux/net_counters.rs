@@ -1,6 +1,7 @@
 //! Tells whether the processes of a closed network tried to reach a host.
 
 use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 
 /// The largest part of a file of counters that is read.
@@ -8,7 +9,7 @@ const MAX_BYTES: usize = 16 << 10;
 
 /// The counters of a network namespace. They can be read when its processes have ended.
 #[derive(Debug)]
-pub(crate) struct NetCounters {
+pub struct NetCounters {
     ipv4: Option<File>,
     ipv6: Option<File>,
     /// Whether names are asked for on the loopback, where a closed network has no server.
@@ -16,29 +17,24 @@ pub(crate) struct NetCounters {
 }
 
 impl NetCounters {
-    /// Those of the network namespace of a process.
-    pub(crate) fn of(pid: i32) -> Option<Self> {
-        let open = |name| File::open(format!("/proc/{pid}/net/{name}")).ok();
-        let servers = File::open("/etc/resolv.conf").ok().and_then(read).unwrap_or_default();
+    /// Those of `/proc/self/net/snmp` and `/proc/self/net/snmp6`.
+    pub(super) fn new(ipv4: Option<OwnedFd>, ipv6: Option<OwnedFd>) -> Self {
+        let servers = File::open("/etc/resolv.conf").ok().as_ref().and_then(read).unwrap_or_default();
         let asks_loopback = servers.lines().any(|line| line.starts_with("nameserver 127."));
-        Some(Self { ipv4: open("snmp"), ipv6: open("snmp6"), asks_loopback })
+        Self { ipv4: ipv4.map(File::from), ipv6: ipv6.map(File::from), asks_loopback }
     }
 
     /// Whether a packet had no route, or a question for a name found no server.
-    pub(crate) fn has_tried(&self) -> bool {
+    pub fn has_tried(&self) -> bool {
         let [ipv4, ipv6] =
-            [&self.ipv4, &self.ipv6].map(|file| file.as_ref().and_then(read_again).unwrap_or_default());
+            [&self.ipv4, &self.ipv6].map(|file| file.as_ref().and_then(read).unwrap_or_default());
         let counts = |name| counter(&ipv4, name) + counter(&ipv6, name);
         let unanswered = if self.asks_loopback { counts("Udp:NoPorts") } else { 0 };
         counts("Ip:OutNoRoutes") + counts("Ip6OutNoRoutes") + unanswered > 0
     }
 }
 
-fn read(file: File) -> Option<String> {
-    read_again(&file)
-}
-
-fn read_again(file: &File) -> Option<String> {
+fn read(file: &File) -> Option<String> {
     let mut text = vec![0; MAX_BYTES];
     let length = file.read_at(&mut text, 0).ok()?;
     text.truncate(length);

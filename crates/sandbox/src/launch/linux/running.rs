@@ -1,6 +1,7 @@
 //! A running child.
 
 use crate::launch::linux::child_streams::{ParentStreams, set_size};
+use crate::launch::linux::net_counters::NetCounters;
 use crate::launch::linux::own_streams::RelayedStreams;
 use crate::launch::linux::supervisor_handle::SupervisorHandle;
 use crate::launch::output_limit::{HeadTail, OutputLimit};
@@ -63,6 +64,11 @@ impl Running {
     /// the supervisor has closed its end, this is the pidfd.
     pub fn report_fd(&self) -> BorrowedFd<'_> {
         self.supervisor.report_fd()
+    }
+
+    /// The counters of the network namespace that it has in a native cage.
+    pub fn take_net_counters(&self) -> NetCounters {
+        self.supervisor.take_counters()
     }
 
     /// The signal by which the command was stopped since the last call. It stays stopped until it is sent SIGCONT.

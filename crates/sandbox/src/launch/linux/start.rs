@@ -6,12 +6,12 @@ use crate::launch::linux::child_setup::ChildSetup;
 use crate::launch::linux::child_streams::{self, ChildStreams, ChildTerminal};
 use crate::launch::linux::reap::spawn_supervisor;
 use crate::launch::linux::running::Running;
-use crate::launch::linux::supervisor_handle::SupervisorHandle;
+use crate::launch::linux::supervisor_handle::{OPENED, SupervisorHandle};
 use crate::launch::linux::tmp_usage::TmpUsage;
 use crate::launch::linux::watch::watch;
 use crate::launch::spec::{Deadline, LaunchSpec};
 use crate::os_file::open_by_proc;
-use picoclaw_sys::linux::{ChildSpec, Exec, Report, Step};
+use picoclaw_sys::linux::{ChildSpec, Exec, Report, Step, SupervisionMode};
 use rustix::fs::{Access, CWD, FileType, Mode, OFlags, access, fstat, openat};
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
@@ -30,7 +30,7 @@ pub fn start(spec: LaunchSpec) -> Result<Running, LaunchError> {
     match starting.running.supervisor.first_report() {
         Some(Report::Started) => {
             if let Some(tmp) = starting.running.supervisor.shared_tmp() {
-                tmp.open(starting.running.pid());
+                tmp.find(starting.running.pid());
             }
             Ok(starting.running)
         }
@@ -149,7 +149,21 @@ fn child_spec(spec: &mut LaunchSpec, streams: &ChildStreams) -> Result<ChildSpec
         Deadline::None => None,
     };
     let network = spec.setup.network.as_ref().map(|network| Arc::clone(&network.0));
-    Ok(ChildSpec { namespaces, network, mode, is_scoped, setup, command, exec, system_v_limit, deadline })
+    // Elsewhere the supervisor is in none of the command's namespaces.
+    let opened =
+        if mode == SupervisionMode::Namespace { OPENED.map(Into::into).to_vec() } else { Vec::new() };
+    Ok(ChildSpec {
+        namespaces,
+        network,
+        mode,
+        is_scoped,
+        setup,
+        opened,
+        command,
+        exec,
+        system_v_limit,
+        deadline,
+    })
 }
 
 /// With a terminal the command gets a process group of its own in the supervisor's session. The group has a parent in its

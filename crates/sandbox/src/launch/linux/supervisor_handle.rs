@@ -3,13 +3,15 @@
 //! Invariant: a supervisor is reaped exactly once, and signalled only before.
 
 use crate::launch::linux::cgroup::{Cgroup, TreeLimits};
+use crate::launch::linux::net_counters::NetCounters;
 use crate::launch::linux::reap;
 use crate::launch::linux::tmp_usage::TmpUsage;
 use crate::launch::status::{Limit, Status};
-use picoclaw_sys::linux::{KILLER_SIGNAL, Report, Spawned, SupervisorCommand};
+use picoclaw_sys::linux::{KILLER_SIGNAL, Message, Report, Spawned, SupervisorCommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, SendFlags, send};
 use rustix::process::{Pid, Signal, kill_process_group, pidfd_send_signal};
+use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -17,6 +19,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+/// What a supervisor opens in its cage: the directory of [`TmpUsage`] and the files of [`NetCounters`].
+pub(super) const OPENED: [&CStr; 3] = [c"/tmp", c"/proc/self/net/snmp", c"/proc/self/net/snmp6"];
 /// The exit code for a confinement that could not be built.
 const SETUP_FAILED: i32 = 125;
 
@@ -47,6 +51,8 @@ struct SupervisorState {
     /// The supervisor has closed its end of the socket.
     is_closed: bool,
     stopped_by: Option<Signal>,
+    /// Received and not yet taken.
+    counters: [Option<OwnedFd>; 2],
 }
 
 impl SupervisorHandle {
@@ -94,6 +100,12 @@ impl SupervisorHandle {
 
     pub(super) fn shared_tmp(&self) -> Option<Arc<TmpUsage>> {
         self.tmp.clone()
+    }
+
+    /// The counters of a supervisor's network namespace, once it has reported that the command runs.
+    pub(super) fn take_counters(&self) -> NetCounters {
+        let [ipv4, ipv6] = std::mem::take(&mut self.state().counters);
+        NetCounters::new(ipv4, ipv6)
     }
 
     /// The control socket, or the pidfd when there will be no more reports.
@@ -219,31 +231,44 @@ impl SupervisorHandle {
     }
 
     fn receive(&self, state: &mut SupervisorState) {
-        let mut bytes = [0u8; 16];
         while !state.is_closed {
-            let report = match recv(&self.control, &mut bytes, RecvFlags::DONTWAIT) {
-                Ok((0, _)) => {
+            let report = match Message::receive(&self.control, RecvFlags::DONTWAIT) {
+                Ok(None) => {
                     state.is_closed = true;
                     return;
                 }
-                Ok((length, _)) => bytes.get(..length).and_then(Report::decode),
+                Ok(Some(Message::Report(report))) => report,
+                Ok(Some(Message::Descriptor(opened, at))) => {
+                    self.keep(state, opened, at);
+                    continue;
+                }
                 Err(_) => return,
             };
-            state.first = state.first.or(report);
+            state.first = state.first.or(Some(report));
             match report {
                 // A memory limit that was reported before explains the signal that ended the command.
-                Some(Report::CommandEnded(status)) => {
+                Report::CommandEnded(status) => {
                     state.status = state.status.or(Some(status_from_wait(status)));
                 }
-                Some(Report::TreeEnded(status)) => {
+                Report::TreeEnded(status) => {
                     state.status = state.status.or(Some(status_from_wait(status)));
                     state.has_tree_ended = true;
                 }
-                Some(Report::OutOfMemory) => state.status = Some(Status::OutOfMemory),
-                Some(Report::TimedOut) => state.status = state.status.or(Some(Status::TimedOut)),
-                Some(Report::Stopped(signal)) => state.stopped_by = Signal::from_named_raw(signal),
+                Report::OutOfMemory => state.status = Some(Status::OutOfMemory),
+                Report::TimedOut => state.status = state.status.or(Some(Status::TimedOut)),
+                Report::Stopped(signal) => state.stopped_by = Signal::from_named_raw(signal),
                 _ => {}
             }
+        }
+    }
+
+    /// Keeps a descriptor of [`OPENED`].
+    fn keep(&self, state: &mut SupervisorState, opened: OwnedFd, at: i32) {
+        match (at, &self.tmp) {
+            (0, Some(tmp)) => tmp.set(opened),
+            (1, _) => state.counters[0] = Some(opened),
+            (2, _) => state.counters[1] = Some(opened),
+            _ => {}
         }
     }
 

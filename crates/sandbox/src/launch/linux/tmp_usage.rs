@@ -20,15 +20,19 @@ pub(super) struct TmpUsage {
 }
 
 impl TmpUsage {
-    /// Opens `/tmp` of the cage of this supervisor, or of a process that it started; nothing until the cage is there.
-    pub(super) fn open(&self, supervisor: i32) {
-        if self.dir.get().is_some() {
-            return;
+    /// Takes what the supervisor has opened.
+    pub(super) fn set(&self, dir: OwnedFd) {
+        let is_tmpfs = fstatfs(&dir).is_ok_and(|system| system.f_type == TMPFS_MAGIC);
+        let _ = is_tmpfs.then(|| self.dir.set(dir));
+    }
+
+    /// Looks for it where the supervisor, outside of bubblewrap's mount namespace, cannot open it: in the processes that it
+    /// started. Nothing until the cage is there.
+    pub(super) fn find(&self, supervisor: i32) {
+        if self.dir.get().is_none() {
+            let pids = descendants(supervisor).unwrap_or_default();
+            pids.into_iter().filter_map(open_tmp).for_each(|dir| self.set(dir));
         }
-        let own = open_tmp(supervisor);
-        // With bubblewrap the supervisor is outside of the mount namespace.
-        let found = own.or_else(|| descendants(supervisor)?.into_iter().find_map(open_tmp));
-        found.map(|dir| self.dir.set(dir));
     }
 
     /// Looks at it.
@@ -53,6 +57,5 @@ impl TmpUsage {
 fn open_tmp(pid: i32) -> Option<OwnedFd> {
     let root = PathBuf::from(format!("/proc/{pid}/root"));
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let dir = enters_cage(&root).then(|| openat(CWD, root.join("tmp"), flags, Mode::empty()))?.ok()?;
-    (fstatfs(&dir).ok()?.f_type == TMPFS_MAGIC).then_some(dir)
+    enters_cage(&root).then(|| openat(CWD, root.join("tmp"), flags, Mode::empty()).ok())?
 }

@@ -72,7 +72,7 @@ impl Watch {
             let start = Instant::now();
             let kinds = if start >= count_all_at { Kinds::All } else { Kinds::Anonymous };
             if let Some(tmp) = &self.tmp {
-                tmp.open(self.pid);
+                tmp.find(self.pid);
                 tmp.look();
             }
             let reached = match &self.cgroup {

@@ -25,14 +25,11 @@ fn unsupported() -> io::Error {
 
 /// The counters of a closed network.
 #[derive(Debug)]
-pub(crate) struct NetCounters(());
+pub struct NetCounters;
 
 impl NetCounters {
-    pub(crate) fn of(_pid: i32) -> Option<Self> {
-        None
-    }
-
-    pub(crate) fn has_tried(&self) -> bool {
+    /// Nothing was tried.
+    pub fn has_tried(&self) -> bool {
         false
     }
 }

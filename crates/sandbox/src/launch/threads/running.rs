@@ -1,6 +1,7 @@
 //! A running child.
 
 use super::child_streams::ParentStreams;
+use super::no_network::NetCounters;
 use crate::launch::output_limit::{HeadTail, OutputLimit};
 use crate::launch::platform::Child;
 use crate::launch::spec::{Deadline, LaunchSpec};
@@ -38,6 +39,11 @@ impl Running {
     /// Its process id, for display.
     pub fn pid(&self) -> i32 {
         self.child.pid()
+    }
+
+    /// The counters of a closed network, which it never has.
+    pub fn take_net_counters(&self) -> NetCounters {
+        NetCounters
     }
 
     /// The pipe to its standard input; `None` when there is none or it was taken.

@@ -7,7 +7,7 @@ mod own_process;
 mod shell;
 mod start;
 
-pub(crate) use super::threads::NetCounters;
+pub use super::threads::NetCounters;
 pub(super) use super::threads::{BackgroundChild, KERNEL_TIMEOUT, KILL_TIMEOUT};
 pub use super::threads::{ClosedNetwork, Running, run_with_output, wait_for_supervisors};
 pub(super) use child::Child;
