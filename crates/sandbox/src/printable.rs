@@ -20,7 +20,17 @@ pub fn printable_path(path: impl AsRef<Path>) -> String {
     printable(&path.as_ref().to_string_lossy()).into_owned()
 }
 
-/// The same for text of several lines: line feeds and tabs stay.
+/// `text` as one word of a shell, between backticks of a message: in single quotes unless it needs none. What cannot be
+/// printed is written out, so it stands for another word then.
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&b);
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", escape(text, |c| is_unprintable(c) || c == '`').replace('\'', "'\\''"))
+}
+
+/// [`printable`] for text of several lines: line feeds and tabs stay.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     escape(text, |c| is_unprintable(c) && c != '\n' && c != '\t')
 }
@@ -208,6 +218,24 @@ mod tests {
     #[test]
     fn several_lines_keep_their_line_feeds_and_nothing_else() {
         assert_eq!(printable_lines("a\n\tb\u{1b}[2J\r\n"), "a\n\tb\\u{1b}[2J\\r\n");
+    }
+
+    #[test]
+    fn a_word_of_a_shell_is_one_and_ends_no_code_of_a_message() {
+        for (text, want) in [
+            ("-y", "-y"),
+            ("/srv/a-b_c.d", "/srv/a-b_c.d"),
+            ("", "''"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("$(id)/.envrc", "'$(id)/.envrc'"),
+            ("a; id #", "'a; id #'"),
+            ("~root/.envrc", "'~root/.envrc'"),
+            ("x` (new), `y", r"'x\u{60} (new), \u{60}y'"),
+            ("a\nb", r"'a\nb'"),
+        ] {
+            assert_eq!(shell_word(text), want);
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::exec::{HiddenTarget, OperatorCommand, RunningCommand};
 use picoclaw_sandbox::launch::{Deadline, Limit, Principal, PublishedPort, Status, Streams, find_program};
 use picoclaw_sandbox::protect::Report;
-use picoclaw_sandbox::{CommandError, HostAgents, printable, printable_path, terminal};
+use picoclaw_sandbox::{CommandError, HostAgents, printable, printable_path, shell_word, terminal};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -277,8 +277,7 @@ pub(crate) fn print_report(report: &Report, prefix: &str) {
 
 /// Names what a failed command may have missed, and the flag that shows it.
 fn print_hidden(hidden: &HiddenTarget) {
-    let [name, target] = [&hidden.name, &hidden.target].map(|path| path.to_string_lossy());
-    let (name, target) = (printable(&name), printable(&target));
+    let [name, target] = [&hidden.name, &hidden.target].map(|path| shell_word(&path.to_string_lossy()));
     let leads = if name == target { String::new() } else { format!(" leads to `{target}`, which") };
     print::note(&format!(
         "hint: `{name}`{leads} is not visible in the cage; `--ro {target}` shows it, `--rw` also for writing"

@@ -2,7 +2,7 @@
 //!
 //! Invariant: every error is returned before the child's program runs.
 
-use crate::printable::printable_path;
+use crate::printable::{printable_path, shell_word};
 use picoclaw_sys::SYSTEM;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -268,5 +268,5 @@ impl StartError {
 
 /// A path as one shell word.
 pub(super) fn quoted(path: &Path) -> String {
-    format!("'{}'", printable_path(path).replace('\'', "'\\''"))
+    shell_word(&path.to_string_lossy())
 }

@@ -7,7 +7,7 @@ use crate::isolate::{HostEntryKind, IsolateError, MountReason, MountRule};
 use crate::launch::Status;
 use crate::os_file::Errno;
 use crate::permit::OutcomeGuard;
-use crate::printable;
+use crate::shell_word;
 use picoclaw_policy::config::ExposeMode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -178,14 +178,14 @@ fn in_order(mut changed: Vec<Changed>) -> Vec<String> {
     numbered.into_iter().map(|(_, entry)| entry.text).collect()
 }
 
-/// A file as a person reads it: relative to the workspace, or as the cage shows it.
+/// A file as a person reads it, and may give it to `--unprotect`: relative to the workspace, or as the cage shows it.
 fn name(root: &Writable, path: &Path) -> String {
     let path = match root.is_workspace {
         true if path.as_os_str().is_empty() => PathBuf::from("."),
         true => path.to_owned(),
         false => root.target.join(path),
     };
-    printable(&path.to_string_lossy()).into_owned()
+    shell_word(&path.to_string_lossy())
 }
 
 impl Report {
