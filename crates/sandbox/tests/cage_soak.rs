@@ -11,7 +11,7 @@
 mod cage_support;
 
 use cage_support::{instance, wait_for_threads};
-use picoclaw_sandbox::launch::{Deadline, run_to_end};
+use picoclaw_sandbox::launch::{Background, Deadline, State, run_to_end};
 use std::time::{Duration, Instant};
 
 #[derive(Debug)]
@@ -105,10 +105,26 @@ fn in_a_row(place: &cage_support::Instance, count: usize) {
     nothing_is_left(&before, 4 << 10);
 }
 
+/// A session that has ended is kept for its output, and keeps neither the memory of its `/tmp` nor its network.
+fn in_the_background(place: &cage_support::Instance) {
+    let on_tmpfs_or_proc = || {
+        let open = std::fs::read_dir("/proc/self/fd").expect("it is there").flatten();
+        let kinds = open.filter_map(|entry| rustix::fs::statfs(&entry.path()).ok()).map(|fs| fs.f_type);
+        kinds.filter(|kind| [0x0102_1994, 0x9fa0].contains(kind)).count()
+    };
+    wait_for_threads();
+    let before = on_tmpfs_or_proc();
+    let session = Background::start(place.spec("read line", place.cage())).expect("a shell starts");
+    assert!(on_tmpfs_or_proc() > before, "the control: while it runs they are open");
+    assert!(matches!(session.kill(), State::Ended(_)));
+    picoclaw_testing::wait_until("neither is open", || on_tmpfs_or_proc() == before);
+}
+
 #[test]
 fn many_cages_leave_nothing() {
     let soaks = std::env::var_os("PICOCLAW_SOAK").is_some();
     let place = instance();
     at_once(&place, if soaks { 200 } else { 20 });
     in_a_row(&place, if soaks { 5000 } else { 100 });
+    in_the_background(&place);
 }

@@ -170,5 +170,7 @@ impl Drop for Running {
             self.kill();
             self.wait_or_kill(KILL_TIMEOUT);
         }
+        // A session in the background keeps the handle.
+        self.supervisor.release();
     }
 }

@@ -35,8 +35,6 @@ pub(super) struct SupervisorHandle {
     cgroup: Option<Cgroup>,
     /// The most processes and threads that were counted, where no cgroup counts them.
     max_tasks: Arc<AtomicU64>,
-    /// `None` where the tree has no tmpfs of its own.
-    tmp: Option<Arc<TmpUsage>>,
     state: Mutex<SupervisorState>,
 }
 
@@ -51,6 +49,8 @@ struct SupervisorState {
     /// The supervisor has closed its end of the socket.
     is_closed: bool,
     stopped_by: Option<Signal>,
+    /// `None` where the tree has no tmpfs of its own.
+    tmp: Option<Arc<TmpUsage>>,
     /// Received and not yet taken.
     counters: [Option<OwnedFd>; 2],
 }
@@ -73,8 +73,7 @@ impl SupervisorHandle {
             limits,
             cgroup,
             max_tasks: Arc::default(),
-            tmp: tmp.map(Arc::new),
-            state: Mutex::default(),
+            state: Mutex::new(SupervisorState { tmp: tmp.map(Arc::new), ..SupervisorState::default() }),
         }
     }
 
@@ -99,7 +98,13 @@ impl SupervisorHandle {
     }
 
     pub(super) fn shared_tmp(&self) -> Option<Arc<TmpUsage>> {
-        self.tmp.clone()
+        self.state().tmp.clone()
+    }
+
+    /// Lets go of what keeps the namespaces and the tmpfs of a tree that has ended.
+    pub(super) fn release(&self) {
+        let mut state = self.state();
+        (state.tmp, state.counters) = (None, [None, None]);
     }
 
     /// The counters of a supervisor's network namespace, once it has reported that the command runs.
@@ -169,7 +174,7 @@ impl SupervisorHandle {
                 Some(Limit::Tasks { seen, limit: self.limits.processes })
             }
             Status::Exited(1..) | Status::Signaled(_) => {
-                let (used, size) = self.tmp.as_ref()?.was_full()?;
+                let (used, size) = self.shared_tmp()?.was_full()?;
                 Some(Limit::Tmp { used: used >> 20, size: size >> 20 })
             }
             _ => None,
@@ -239,7 +244,7 @@ impl SupervisorHandle {
                 }
                 Ok(Some(Message::Report(report))) => report,
                 Ok(Some(Message::Descriptor(opened, at))) => {
-                    self.keep(state, opened, at);
+                    Self::keep(state, opened, at);
                     continue;
                 }
                 Err(_) => return,
@@ -263,8 +268,8 @@ impl SupervisorHandle {
     }
 
     /// Keeps a descriptor of [`OPENED`].
-    fn keep(&self, state: &mut SupervisorState, opened: OwnedFd, at: i32) {
-        match (at, &self.tmp) {
+    fn keep(state: &mut SupervisorState, opened: OwnedFd, at: i32) {
+        match (at, &state.tmp) {
             (0, Some(tmp)) => tmp.set(opened),
             (1, _) => state.counters[0] = Some(opened),
             (2, _) => state.counters[1] = Some(opened),
