@@ -1,7 +1,7 @@
 //! What became of the protected files while a child ran.
 
 use super::lock_watch::LockWatch;
-use super::scan::{Rank, Scan};
+use super::scan::{Fingerprint, Rank, Scan};
 use super::{Protection, Writable};
 use crate::isolate::{HostEntryKind, IsolateError, MountReason, MountRule};
 use crate::launch::Status;
@@ -118,13 +118,18 @@ impl Watch {
                 let how = match before.files.get(path) {
                     Some(known) if known == fingerprint => continue,
                     _ if after.closed.contains(path) => "cannot be searched",
+                    // It was emptied.
+                    None if *fingerprint == Fingerprint::default() && before.has_entry(path) => continue,
                     None => "new",
                     Some(_) => "changed",
                 };
                 entries.entry(after.entry_of(path).0).or_default().push((path, how));
             }
+            let is_gone = |path: &&PathBuf, known: &Fingerprint| {
+                after.is_complete && *known != Fingerprint::default() && !after.files.contains_key(*path)
+            };
             let removed =
-                before.files.keys().filter(|path| after.is_complete && !after.files.contains_key(*path));
+                before.files.iter().filter(|(path, known)| is_gone(path, known)).map(|(path, _)| path);
             for path in removed {
                 entries.entry(before.entry_of(path).0).or_default().push((path, "removed"));
             }
@@ -135,9 +140,13 @@ impl Watch {
                 };
                 Changed::new(after.entry_of(entry).1, entry, text)
             }));
-            if before.is_complete && !after.is_complete {
-                let text = "more than can be searched".to_owned();
-                changed.push(Changed::new(Rank::Configured, Path::new(""), text));
+            let exceeds = |scan: &Scan| scan.exceeds_mounts(&root.source, &protection.rules);
+            for (is_new, text) in [
+                (before.is_complete && !after.is_complete, "more than can be searched"),
+                (exceeds(&after) && !exceeds(&before), "more than can be protected"),
+            ] {
+                changed
+                    .extend(is_new.then(|| Changed::new(Rank::Configured, Path::new(""), text.to_owned())));
             }
         }
         let refused = locks.map(LockWatch::refused).unwrap_or_default();

@@ -53,6 +53,9 @@ pub(super) struct Scan {
     repositories: BTreeSet<Repository>,
 }
 
+/// What is mounted over a tree, by its path there.
+pub(super) type Mounts = BTreeMap<PathBuf, (HostEntryKind, ExposeMode)>;
+
 /// How early an entry is named in a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
@@ -64,8 +67,9 @@ pub(super) enum Rank {
     Closed,
 }
 
-/// A file's identity, size, times and mode. A child cannot set the time of change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A file's identity, size, times and mode; the default is that of an empty directory. A child cannot set the time of
+/// change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Fingerprint([i128; 5]);
 
 /// An entry that can be made read-only.
@@ -149,15 +153,22 @@ impl Scan {
 
     /// What is mounted over the tree: each protected entry read-only, and each directory above it over
     /// itself, since a mount point cannot be renamed.
-    pub(super) fn mounts(
-        &self,
-        root: &Path,
-        rules: &ProtectRules,
-    ) -> BTreeMap<PathBuf, (HostEntryKind, ExposeMode)> {
+    pub(super) fn mounts(&self, root: &Path, rules: &ProtectRules) -> Mounts {
+        self.mounts_and_rest(root, rules).0
+    }
+
+    /// Whether there is more to protect than is mounted.
+    pub(super) fn exceeds_mounts(&self, root: &Path, rules: &ProtectRules) -> bool {
+        // At most one for each name of each path; which of them git tracks takes longer to find out.
+        let most: usize = self.found.iter().map(|found| found.path.iter().count()).sum();
+        most > MAX_MOUNTS && self.mounts_and_rest(root, rules).1
+    }
+
+    fn mounts_and_rest(&self, root: &Path, rules: &ProtectRules) -> (Mounts, bool) {
         let mut mounts = BTreeMap::new();
         for found in self.protected() {
             if mounts.len() >= MAX_MOUNTS {
-                break;
+                return (mounts, true);
             }
             for above in found.path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
                 mounts.entry(above.to_owned()).or_insert((HostEntryKind::Directory, ExposeMode::ReadWrite));
@@ -169,7 +180,12 @@ impl Scan {
                 mounts.extend(kind.map(|kind| (path, (kind, ExposeMode::ReadWrite))));
             }
         }
-        mounts
+        (mounts, false)
+    }
+
+    /// Whether this is an entry of the list.
+    pub(super) fn has_entry(&self, path: &Path) -> bool {
+        self.entries.contains_key(path)
     }
 
     /// The entry that a file belongs to: itself, or a directory above it.
@@ -179,7 +195,7 @@ impl Scan {
     }
 
     /// What was found, without what git tracks: git replaces such files, and leaves the old ones
-    /// without an error where it cannot.
+    /// without an error where it cannot. What a command can make any number of comes last.
     fn protected(&self) -> Vec<&Found> {
         let mut is_kept = vec![true; self.found.len()];
         let mut bytes_left = MAX_INDEX_BYTES;
@@ -197,7 +213,19 @@ impl Scan {
                 asked.iter().zip(answers).for_each(|(at, is_tracked)| is_kept[*at] &= !is_tracked);
             }
         }
-        self.found.iter().zip(is_kept).filter_map(|(found, kept)| kept.then_some(found)).collect()
+        let kept = self.found.iter().zip(is_kept).filter_map(|(found, kept)| kept.then_some(found));
+        let mut kept: Vec<_> = kept.collect();
+        kept.sort_by_cached_key(|found| {
+            let is_upper = |name: &OsStr| name.as_encoded_bytes().iter().any(u8::is_ascii_uppercase);
+            let has_other_case = found.path.iter().rev().take(2).any(is_upper);
+            (
+                has_other_case,
+                found.path.iter().count(),
+                !found.path.iter().any(is_dot_git),
+                found.path.clone(),
+            )
+        });
+        kept
     }
 }
 
@@ -223,6 +251,10 @@ impl Search<'_> {
         let is_certain = is_git && names.iter().any(is_known);
         match kind {
             VisitKind::Listed => {
+                if names.is_empty() && self.scan.has_entry(&path) {
+                    // It takes a mount, so it is reported like a file.
+                    self.scan.files.insert(path.clone(), Fingerprint::default());
+                }
                 for (name, kind) in names {
                     self.listed(path.join(name), kind);
                 }

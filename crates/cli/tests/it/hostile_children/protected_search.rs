@@ -132,6 +132,27 @@ fn a_submodule_replaces_the_hooks_that_it_tracks() {
 }
 
 #[test]
+fn decoys_crowd_out_no_protection() {
+    let decoys = "bash -c 'mkdir .{v,V}{s,S}{c,C}{o,O}{d,D}{e,E} .{c,C}{u,U}{r,R}{s,S}{o,O}{r,R} .{c,C}{l,L}{a,A}{u,U}{d,D}{e,E}'";
+    let mut faults = Faults::default();
+    for level in [Native, Bwrap] {
+        let Some(project) = Project::new(level) else { continue };
+        host(&project, "git init -q .");
+        let told = project.sh(&[], decoys);
+        faults.check(
+            told.stderr.contains("more than can be protected") && told.stderr.contains("`.VSCODE` (new)"),
+            format!("{level:?}: what is left out is reported: {told:?}"),
+        );
+        let told = project.sh(&[], "echo evil >> .git/config; echo evil > .git/hooks/pre-commit");
+        let evil = ["config", "hooks/pre-commit"].iter().any(|file| {
+            let text = std::fs::read_to_string(project.dir().join(".git").join(file));
+            text.unwrap_or_default().contains("evil")
+        });
+        faults.check(!evil, format!("{level:?}: {told:?}"));
+    }
+}
+
+#[test]
 fn decoys_crowd_out_no_report() {
     let many = "i=0; while [ $i -lt 1000 ]; do : > .idea/$i; i=$((i+1)); done";
     let apart =

@@ -222,6 +222,17 @@ fn names_of_the_list_are_found_among_any_number_of_others() {
 }
 
 #[test]
+fn empty_directories_of_other_letters_take_no_mount_of_another() {
+    let decoys =
+        ".{v,V}{s,S}{c,C}{o,O}{d,D}{e,E} .{c,C}{u,U}{r,R}{s,S}{o,O}{r,R} .{c,C}{l,L}{a,A}{u,U}{d,D}{e,E}";
+    let outcome = found_in(&format!("bash -c 'mkdir {decoys}'; {INIT}: > .envrc"));
+    for path in [".git/config", ".git/hooks", ".envrc", ".vscode"] {
+        assert!(outcome.read_only.iter().any(|found| found == path), "{path}: {:?}", outcome.read_only);
+    }
+    assert!(outcome.files.contains(&".VSCODE".to_owned()), "it is reported: {:?}", outcome.files);
+}
+
+#[test]
 fn a_search_has_bounds() {
     let logs = "mkdir -p $at/logs/refs; : > $at/HEAD; (cd $at/logs/refs; seq 1100 | xargs mkdir); cd $at";
     let hooks = "seq 40 | sed 's/^/[core] hooksPath = h/' > .git/config";
