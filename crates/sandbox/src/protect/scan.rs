@@ -271,7 +271,7 @@ impl Search<'_> {
             }
             VisitKind::Project => {
                 // A project may have these names too, so it is searched as one all the same.
-                if is_git {
+                if self.may_be_git_directory(&path, &names) {
                     self.git_directory(&path);
                     self.configured_at(&path);
                 }
@@ -316,6 +316,18 @@ impl Search<'_> {
                 self.git_directory(&path);
             }
         }
+    }
+
+    /// Whether a directory is one of git's, or could be made one again: a command can rename or replace any of its parts.
+    fn may_be_git_directory(&self, path: &Path, names: &[(OsString, FileType)]) -> bool {
+        let has = |wanted: &str| names.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        let parts = ["HEAD", "objects", "refs"].iter().filter(|part| has(part)).count();
+        let is_named_so = || {
+            let path = self.root.join(path);
+            let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+            name.to_ascii_lowercase().ends_with(b".git") && !has(".git")
+        };
+        parts >= 2 || has("HEAD") && has("commondir") || is_named_so()
     }
 
     /// Whether the list holds anything in git directories.

@@ -70,6 +70,26 @@ fn a_project_that_looks_like_a_git_directory_is_searched() {
     assert!(!files.contains(&"config".to_owned()), "a project like any other: {files:?}");
 }
 
+/// A command renames a part of it, and the next one puts it back.
+#[test]
+fn a_git_directory_with_parts_missing_is_protected() {
+    let hold = "mkdir -p $at/hooks; : > $at/config";
+    for (why, at, parts) in [
+        (".git without HEAD", ".git", "mkdir -p $at/objects $at/refs"),
+        (".git with a directory for HEAD", ".git", "mkdir -p $at/HEAD $at/objects $at/refs"),
+        (".git with nothing else", ".git", "mkdir $at"),
+        ("a bare one without HEAD", "b", "mkdir -p $at/objects $at/refs"),
+        ("a bare one with a directory for HEAD", "b", "mkdir -p $at/HEAD $at/refs"),
+        ("a bare one with files for directories", "b", "mkdir $at; : > $at/objects; : > $at/refs"),
+        ("one that is known by its name", "b.git", "mkdir $at"),
+    ] {
+        let (config, hooks) = (format!("{at}/config"), format!("{at}/hooks"));
+        assert_protected(&[(why, &format!("at={at}; {parts}; {hold}"), &[&config, &hooks])]);
+    }
+    let plain = found_in("mkdir -p b/hooks b/objects c.git/.git c.git/hooks; : > b/config; : > c.git/config");
+    assert!(plain.read_only.is_empty(), "the control: projects: {:?}", plain.read_only);
+}
+
 #[test]
 fn twins_of_dot_git_hide_none() {
     for twin in [".GIT", ".gIT"] {
