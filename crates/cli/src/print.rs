@@ -9,6 +9,7 @@ use crate::style::wrap;
 use picoclaw_sandbox::printable_lines;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Writes a result unchanged.
 pub(crate) fn exactly(text: &str) -> io::Result<()> {
@@ -67,17 +68,23 @@ fn ignore_broken_pipe(outcome: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Ends a control sequence that a command left open on the terminal, which would swallow the next message: CAN, ST, and the
-/// default colours.
-pub(crate) fn end_control_sequence() {
-    if io::stderr().is_terminal() {
-        styled_note("\x18\x1b\\\x1b[0m");
-    }
+/// Ends a control sequence that a command may have left open on a terminal, which would swallow the next message: CAN, ST,
+/// and the default colours.
+const END_CONTROL_SEQUENCE: &str = "\x18\x1b\\\x1b[0m";
+
+/// Whether a command has written to the terminal since the last message.
+static FOLLOWS_COMMAND: AtomicBool = AtomicBool::new(false);
+
+/// A command has had the terminal.
+pub(crate) fn after_command() {
+    FOLLOWS_COMMAND.store(true, Ordering::Relaxed);
 }
 
 /// Writes a message to standard error. What a terminal would act on, such as a file's name may hold, is written out.
 pub(crate) fn note(text: &str) {
-    styled_note(&printable_lines(text));
+    let may_be_open = FOLLOWS_COMMAND.swap(false, Ordering::Relaxed) && io::stderr().is_terminal();
+    let start = if may_be_open { END_CONTROL_SEQUENCE } else { "" };
+    styled_note(&format!("{start}{}", printable_lines(text)));
 }
 
 /// Writes a message with colours to standard error. A failed write is ignored.

@@ -116,9 +116,9 @@ impl Instance {
         Ok(Self { real_home, home: named, pinned: closed, workspaces })
     }
 
-    /// Whether an instance exists at `home`.
+    /// Whether an instance at `home` was ever used: it has an audit log. Directories alone are left by a start that failed.
     pub fn exists(home: &Path) -> bool {
-        home.join("state").is_dir()
+        fs::read_dir(home.join("ledger")).is_ok_and(|mut entries| entries.next().is_some())
     }
 
     /// Creates a file of the instance, unless it exists.

@@ -469,3 +469,20 @@ fn a_part_of_another_agents_workspace_is_not_shown_to_this_one() {
     let error = plan(&request, &host()).expect_err("it lies in the other's workspace");
     assert!(matches!(error, PlanError::Protected { .. }), "{error}");
 }
+
+/// A program outside that replaces the file removes what is mounted over it.
+#[test]
+fn a_tree_with_a_protected_file_in_it_is_not_shown() {
+    let mut isolation = isolation();
+    isolation.expose_paths = vec![expose("/data/shared-assets", "/data/shared-assets", ExposeMode::ReadOnly)];
+    for (kind, is_shown) in [(HostEntryKind::File, false), (HostEntryKind::Directory, true)] {
+        let mut instance = view("agents/main");
+        instance.protected.push(HiddenPath { path: "/data/shared-assets/own".into(), kind });
+        match plan(&request(&isolation, &instance, CommandSource::Model), &host()) {
+            Ok(plan) => {
+                assert!(is_shown && plan.lines().iter().any(|line| line.contains("/data/shared-assets/own")))
+            }
+            Err(error) => assert!(!is_shown && matches!(error, PlanError::Holds { .. }), "{error}"),
+        }
+    }
+}

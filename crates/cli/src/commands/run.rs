@@ -145,6 +145,7 @@ fn caged(
     };
     let mut child = command.start(ledger)?;
     let status = terminal::relay(&mut child.running, &signals);
+    print::after_command();
     let limit = child.running.reached_limit(status);
     if status == Status::Exited(0) {
         print_report(&child.finish(status), "picoclaw run: ");
@@ -263,9 +264,6 @@ fn tell(status: Status, limit: Option<Limit>, timeout: Option<Duration>) {
 
 /// Says on standard error what became of the protected files.
 pub(crate) fn print_report(report: &Report, prefix: &str) {
-    if *report != Report::default() {
-        print::end_control_sequence();
-    }
     for file in &report.refused {
         print::note(&format!("{prefix}`{file}` is protected and was not changed"));
         print::note(&format!("hint: `--unprotect {file}` lets the command change it"));

@@ -18,6 +18,22 @@ fn the_first_command_makes_an_instance_and_says_so_once() {
     assert_eq!(mode & 0o777, 0o700);
 }
 
+#[test]
+fn a_first_start_that_failed_decides_nothing() {
+    let instance = TestInstance::new();
+    // What is left of one that was stopped between its directories and its configuration.
+    for dir in ["state/locks", "ledger", "workspace"] {
+        std::fs::create_dir_all(instance.home().join(dir)).unwrap();
+    }
+    let first = instance.run_with(&["tool", "list_dir", "{}"], &[("PATH", "")]);
+    assert_eq!((first.code, first.stderr.matches("made a new instance").count()), (0, 1), "{first:?}");
+    let made =
+        |instance: &TestInstance| std::fs::read_to_string(instance.home().join("config.json")).unwrap();
+    let ordinary = TestInstance::new();
+    assert_eq!(ordinary.tool("list_dir", "{}").code, 0);
+    assert_eq!(made(&instance), made(&ordinary), "without PATH as with it");
+}
+
 /// Runs its arguments where neither namespaces nor Landlock can be had.
 const WITHOUT_CONFINEMENT: &str = include_str!("hostile_children/without_confinement.pl");
 

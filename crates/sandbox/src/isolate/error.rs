@@ -46,6 +46,18 @@ pub enum PlanError {
         /// The source.
         path: PathBuf,
     },
+    /// A source that holds a Protected file.
+    #[error(
+        "`{}` holds `{}`, which is protected, and cannot be shown in the cage",
+        printable_path(path),
+        printable_path(hidden)
+    )]
+    Holds {
+        /// The source.
+        path: PathBuf,
+        /// The file.
+        hidden: PathBuf,
+    },
     /// A source that is Protected.
     #[error("`{}` is protected and cannot be shown in the cage", printable_path(path))]
     Protected {

@@ -298,7 +298,12 @@ pub fn plan(request: &PlanRequest<'_>, host: &dyn HostFiles) -> Result<Plan, Pla
 }
 
 fn is_beneath(path: &Path, directory: &Path) -> bool {
-    path.starts_with(directory) && path != directory
+    beneath(path, directory).is_some()
+}
+
+/// The part of `path` beneath `directory`, which is another one.
+fn beneath<'p>(path: &'p Path, directory: &Path) -> Option<&'p Path> {
+    path.strip_prefix(directory).ok().filter(|rest| !rest.as_os_str().is_empty())
 }
 
 fn system_rules(host: &dyn HostFiles) -> Vec<MountRule> {
@@ -477,16 +482,27 @@ fn hide_protected(mut rules: Vec<MountRule>, instance: &InstancePaths) -> Result
         if *reason == MountReason::Operator && is_open(target) && !is_named {
             return Err(PlanError::Protected { path: target.clone() });
         }
+        let rest_of_root = beneath(&instance.root, source);
         for hidden in &instance.protected {
             if source.starts_with(&hidden.path) && !is_own(*reason) && !lies_in_own(source) && !is_named {
                 return Err(PlanError::Protected { path: source.clone() });
             }
-            if let Ok(rest) = hidden.path.strip_prefix(source)
-                && !rest.as_os_str().is_empty()
+            if let Some(rest) = beneath(&hidden.path, source)
+                && !(rest_of_root.is_some() && hidden.path.starts_with(&instance.root))
             {
+                // A mount over a file is gone when a program outside replaces the file.
+                if hidden.kind == HostEntryKind::File && *reason == MountReason::Configured {
+                    return Err(PlanError::Holds { path: source.clone(), hidden: hidden.path.clone() });
+                }
                 hidden_rules.push(MountRule::Hide { target: target.join(rest), kind: hidden.kind });
                 hidden_rules.extend(mounts_above(rest, rule, &rules, instance));
             }
+        }
+        // As a whole: its files are replaced. What a child may see of it has rules of its own.
+        if let Some(rest) = rest_of_root {
+            let (target, kind) = (target.join(rest), HostEntryKind::Directory);
+            hidden_rules.push(MountRule::Hide { target, kind });
+            hidden_rules.extend(mounts_above(rest, rule, &rules, instance));
         }
     }
     // In a private directory a child could otherwise make files at the instance's path.

@@ -110,7 +110,7 @@ impl Watch {
 
     fn finish(self) -> Report {
         let Self { protection, before, locks } = self;
-        let mut changed = Vec::new();
+        let (mut changed, mut changed_names) = (Vec::new(), BTreeSet::new());
         for (root, before) in protection.roots.iter().zip(before) {
             let after = Scan::of(&root.source, &protection.rules, &protection.home);
             let mut entries: BTreeMap<&Path, Vec<(&Path, &str)>> = BTreeMap::new();
@@ -123,6 +123,7 @@ impl Watch {
                     None => "new",
                     Some(_) => "changed",
                 };
+                changed_names.insert(name(root, path));
                 entries.entry(after.entry_of(path).0).or_default().push((path, how));
             }
             let is_gone = |path: &&PathBuf, known: &Fingerprint| {
@@ -149,7 +150,9 @@ impl Watch {
                     .extend(is_new.then(|| Changed::new(Rank::Configured, Path::new(""), text.to_owned())));
             }
         }
-        let refused = locks.map(LockWatch::refused).unwrap_or_default();
+        // A program outside may have replaced a file, and the mount over it is gone then.
+        let mut refused = locks.map(LockWatch::refused).unwrap_or_default();
+        refused.retain(|file| !changed_names.contains(file));
         Report { changed: in_order(changed), refused }
     }
 }

@@ -1,6 +1,7 @@
 //! What a command in the cage sees, reaches and has.
 
 use super::{Project, is_here, marker, ran};
+use picoclaw_testing::wait_until;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
@@ -473,4 +474,33 @@ fn a_change_above_a_hidden_path_is_reported_once() {
     let told = ran(command.env("PICOCLAW_HOME", format!("{store}/deep/home")).output().unwrap());
     assert!(told.stderr.contains("busy"), "the directory is pinned: {told:?}");
     assert_eq!(told.stderr.matches(".envrc").count(), 1, "{told:?}");
+}
+
+/// A mount over a file is gone when the file is replaced.
+#[test]
+fn a_file_of_the_instance_that_is_replaced_stays_hidden() {
+    for backend in ["auto", "bwrap"] {
+        let Some(project) = Project::new("what an exposed tree hides") else { return };
+        if backend == "bwrap" && !is_here("bwrap") {
+            continue;
+        }
+        let store = project.instance.dir().join("store");
+        let home = store.join("home");
+        std::fs::create_dir_all(&home).unwrap();
+        let text = format!(r#"{{"isolation": {{"backend": "{backend}"}}}}"#);
+        std::fs::write(home.join("config.json"), &text).unwrap();
+        let line = "cat home/config.json; touch up; until test -e go; do sleep 0.05; done; \
+                    cat home/config.json; echo evil >> home/config.json; mv home other; ls";
+        let line = format!("cd {}; {line}", store.display());
+        let mut command = project.command(&["--rw", store.to_str().unwrap(), "--", "sh", "-c", &line]);
+        command.env("PICOCLAW_HOME", &home).stdout(std::process::Stdio::piped());
+        let child = command.spawn().unwrap();
+        wait_until("the command runs", || store.join("up").exists());
+        std::fs::write(home.join("draft"), &text).unwrap();
+        std::fs::rename(home.join("draft"), home.join("config.json")).unwrap();
+        std::fs::write(store.join("go"), "").unwrap();
+        let shown = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+        assert_eq!(shown, "go\nhome\nup\n", "{backend}");
+        assert_eq!(std::fs::read_to_string(home.join("config.json")).unwrap(), text, "{backend}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Finds out which backends work by running a child in each.
 
 use crate::isolate::backend::Backend;
+use crate::isolate::environment::DEFAULT_PATH;
 use crate::isolate::error::TRIAL_ENDED;
 use crate::isolate::host_files::{HostEntryKind, HostFiles, LiveHost};
 use crate::isolate::linux::cage::Cage;
@@ -46,7 +47,8 @@ pub fn probe(path: &OsStr) -> ProbeResult {
 
 /// Runs `true` in a cage of this backend.
 pub(super) fn try_backend(backend: Backend, path: &OsStr) -> Result<(), Unusable> {
-    let program = find_program(OsStr::new("true"), path, Path::new("/")).map_err(|error| unusable(&error))?;
+    let find = |path| find_program(OsStr::new("true"), path, Path::new("/"));
+    let program = find(path).or_else(|_| find(OsStr::new(DEFAULT_PATH))).map_err(|error| unusable(&error))?;
     let cage = Cage::new(minimal_plan(), backend).map_err(|error| unusable(&error))?;
     let work_dir = WorkDir::open(Path::new("/usr")).map_err(|errno| unusable(&io::Error::from(errno)))?;
     let setup = cage.setup(work_dir, protected_programs()).map_err(|error| unusable(&error))?;
