@@ -1,6 +1,6 @@
 //! What a cage costs: a direct start, bubblewrap, and ours, taking turns.
 //!
-//! Everybody runs `/bin/true`. Ratios are taken round by round, so that whatever else the machine does meets all of them.
+//! Each contestant runs `/bin/true`. Ratios are taken round by round, so that whatever else the machine does meets all of them.
 //!
 //! Invariant: every child is waited for; what bubblewrap cannot do here is told, not guessed.
 

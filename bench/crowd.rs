@@ -36,7 +36,7 @@ const TURN: &[u8] = b"\nevent: turn";
 /// A turn tells of its start and of its end.
 const EVENTS: usize = 2 * CHATS;
 
-/// How long anybody waits for anything.
+/// The longest wait of a client.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Where the gateway is.

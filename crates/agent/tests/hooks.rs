@@ -132,7 +132,7 @@ fn a_judge_changes_answers_or_denies_and_everything_else_is_a_no() {
         ("an answer to somebody else", "stranger", Box::new(move |a| is_denied(a, "timed out"))),
         ("death", "dies", Box::new(move |a| is_denied(a, "gone"))),
         ("two answers: the first counts", "twice", Box::new(move |a| is_denied(a, "no"))),
-        ("a line of 3 MiB is thrown away", "flood", Box::new(|a| matches!(a, ToolDecision::Proceed { .. }))),
+        ("a line of 3 MiB is discarded", "flood", Box::new(|a| matches!(a, ToolDecision::Proceed { .. }))),
     ];
     for (why, manner, want) in &table {
         let advice = wait_for(async {

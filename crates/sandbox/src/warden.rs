@@ -343,7 +343,7 @@ impl Warden {
         let decided = Entry::decided(subject, tool, &format!("look {what}"), &Verdict::Allow(grant));
         let finished = decided.clone().finished("ok", Duration::ZERO);
         if let Err(why) = self.ledger.append(&[decided, finished]) {
-            tracing::error!(target: "ledger", error = %why, "A look was not recorded");
+            tracing::error!(target: "ledger", error = %why, "A read-only call was not recorded");
         }
     }
 
@@ -371,7 +371,7 @@ impl Warden {
 
     /// Refuses a pending act because no person could be asked.
     pub fn unanswered(&self, pending: Pending) -> Refusal {
-        pending.outcome.settle_as("nobody could be asked");
+        pending.outcome.settle_as("no approver was available");
         pending.question.refusal
     }
 

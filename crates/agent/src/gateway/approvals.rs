@@ -110,13 +110,13 @@ impl Approvals {
     /// Answers every question with no, at shutdown.
     pub fn close(&self) {
         for (_, open) in std::mem::take(&mut self.state().open) {
-            let _ = open.answer.send(Answer::new(Approval::No, "nobody: the gateway ended"));
+            let _ = open.answer.send(Answer::new(Approval::No, "shutdown: the gateway ended"));
         }
     }
 
     fn expire(&self, id: u64) {
         if let Some(open) = self.state().open.remove(&id) {
-            let _ = open.answer.send(Answer::new(Approval::No, "nobody: no answer within 60 s"));
+            let _ = open.answer.send(Answer::new(Approval::No, "timeout: no answer within 60 s"));
         }
     }
 

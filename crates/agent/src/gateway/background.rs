@@ -186,7 +186,7 @@ fn heartbeat_task(gateway: &Arc<Gateway>, services: &Arc<Services>) -> Option<Ar
             Some(Arc::new(HeartbeatTask { heartbeat, interval, _services: Arc::clone(services) }))
         }
         Err(why) => {
-            tracing::error!(target: "heartbeat", error = %why, "There is no heartbeat");
+            tracing::error!(target: "heartbeat", error = %why, "The heartbeat could not be started");
             None
         }
     }

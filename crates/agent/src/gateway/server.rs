@@ -152,7 +152,7 @@ impl Gateway {
     pub(super) async fn start_extensions(&self) {
         let started = self.services().runner.start_extensions().await;
         if let Err(why) = &started {
-            tracing::error!(target: "gateway", error = %why, "Not ready: turns fail until this is mended");
+            tracing::error!(target: "gateway", error = %why, "Not ready: turns fail until this is fixed");
         }
         *self.not_ready.lock().unwrap_or_else(PoisonError::into_inner) =
             started.err().map(|why| why.to_string());
@@ -223,7 +223,7 @@ impl Gateway {
         };
         let turns = async {
             if tokio::time::timeout(FINISH_TIMEOUT, self.turns.wait()).await.is_err() {
-                tracing::warn!(target: "gateway", turns = self.turns.len(), "Turns are stopped and taken back");
+                tracing::warn!(target: "gateway", turns = self.turns.len(), "Turns are stopped and rolled back");
                 self.cancel_turns.cancel();
                 let _ = tokio::time::timeout(ROLLBACK_TIMEOUT, self.turns.wait()).await;
             }

@@ -180,18 +180,18 @@ async fn read_responses(stdout: PipeReader, shared: Arc<Shared>) {
     let mut lines = LineReader::new(stdout, MAX_LINE_BYTES);
     while let Some(line) = lines.next().await {
         let Line::Whole(line) = line else {
-            tracing::warn!(target: "hook", hook = %shared.name, "A line longer than 1 MiB was thrown away");
+            tracing::warn!(target: "hook", hook = %shared.name, "A line longer than 1 MiB was discarded");
             continue;
         };
         match parse_response(&line) {
             Ok((id, response)) => match shared.pending().remove(&id) {
                 Some(sender) => drop(sender.send(response)),
                 None => {
-                    tracing::warn!(target: "hook", hook = %shared.name, id, "An answer that nobody waits for")
+                    tracing::warn!(target: "hook", hook = %shared.name, id, "A response to no pending request was discarded")
                 }
             },
             Err(what) => {
-                tracing::warn!(target: "hook", hook = %shared.name, what, "A line that is no answer");
+                tracing::warn!(target: "hook", hook = %shared.name, what, "An invalid response was discarded");
             }
         }
     }

@@ -153,7 +153,7 @@ fn spawn_observer(process: Arc<HookProcess>, timeout: Duration) -> mpsc::Sender<
                 }
             };
             if let Err(why) = process.notify("hook.runtime_event", &event, timeout).await {
-                tracing::warn!(target: "hook", error = %why, "An observer was not told");
+                tracing::warn!(target: "hook", error = %why, "An observer was not notified");
             }
         }
     });

@@ -88,7 +88,7 @@ impl Drop for SessionRollback {
             return;
         }
         if let Err(error) = self.session.roll_back(&self.before) {
-            tracing::warn!(target: "session", "A stopped turn could not be taken back: {error}");
+            tracing::warn!(target: "session", "A stopped turn could not be rolled back: {error}");
         }
     }
 }

@@ -32,7 +32,7 @@ pub(super) async fn run(
     let (registry, subject) = (parent.runner.executor().registry(), child.subject.clone());
     let ended = tokio::task::spawn_blocking(move || registry.end_session(&subject));
     if let Err(error) = ended.await {
-        tracing::warn!(target: "agent", "What a subagent left could not be ended: {error}");
+        tracing::warn!(target: "agent", "Processes of a subagent could not be ended: {error}");
     }
     parent.emit(&child.info, SubagentEvent::Ended { result: result.clone(), took: began.elapsed() });
     result

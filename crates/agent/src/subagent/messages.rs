@@ -11,7 +11,7 @@ pub(super) fn task(task: &str, parent: &Subject, kind: ProviderKind) -> String {
     match kind {
         ProviderKind::Direct => task.to_owned(),
         ProviderKind::Model => format!(
-            "You are a spawned subagent of the agent `{}`. Work on the task below by yourself, with the tools you have; nobody can answer questions of yours. Your last message is the result: it goes to the agent that started you.\n\nTask: {task}",
+            "You are a spawned subagent of the agent `{}`. Work on the task below by yourself, with the tools you have; your questions cannot be answered. Your last message is the result: it goes to the agent that started you.\n\nTask: {task}",
             parent.agent
         ),
     }

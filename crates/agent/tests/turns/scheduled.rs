@@ -74,7 +74,7 @@ fn a_question_that_nobody_can_answer_is_a_refusal() {
     let fixture = Fixture::with(Vec::new(), |config| config.tools.exec.on_block = OnBlock::Ask);
     let job = add(&fixture, "main", command("sudo ls"));
     assert_eq!(fire(&fixture, &job).status, LastStatus::Refused);
-    assert_eq!(fixture.records().last().unwrap()["outcome"], "nobody could be asked");
+    assert_eq!(fixture.records().last().unwrap()["outcome"], "no approver was available");
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn in_project(
     mut subject: Subject,
     process_env: &ProcessEnv,
 ) -> Result<(Settings, Subject)> {
-    let asking = if frontend.screen().is_some() { Asking::Person } else { Asking::Nobody };
+    let asking = if frontend.screen().is_some() { Asking::Person } else { Asking::Unattended };
     let found = match &arguments.workspace {
         Some(named) => Some(workspace::named_workspace(named, &subject.agent, loaded, process_env)?),
         None => workspace::project_here(&subject.agent, loaded, process_env, asking)?,

@@ -141,7 +141,7 @@ async fn serve(
     let systemd = process_env.variable("NOTIFY_SOCKET").filter(|socket| !socket.is_empty());
     let notify_systemd = |state: &str| {
         if let Some(Err(why)) = systemd.map(|socket| notify(socket, state)) {
-            tracing::warn!(target: "gateway", error = %why, "Whoever started this program could not be told");
+            tracing::warn!(target: "gateway", error = %why, "The service manager could not be notified");
         }
     };
     notify_systemd("READY=1\nSTATUS=Ready");

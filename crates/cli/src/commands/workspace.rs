@@ -19,7 +19,7 @@ pub(crate) enum Asking {
     /// At a terminal.
     Person,
     /// Only what was answered before counts.
-    Nobody,
+    Unattended,
 }
 
 /// A directory that an agent can work in.
@@ -101,7 +101,7 @@ pub(crate) fn project_here(
     let envs = ProjectEnvs::open(&loaded.home)?;
     let answer = match (envs.answer(agent, &workspace.path)?, asking) {
         (Some(answer), _) => answer,
-        (None, Asking::Nobody) => return Ok(None),
+        (None, Asking::Unattended) => return Ok(None),
         (None, Asking::Person) => {
             let own = loaded.config.workspace_of(agent, &loaded.home);
             let Some(answer) = ask(&workspace.path, agent, &own)? else { return Ok(None) };

@@ -76,9 +76,7 @@ impl LedgerError {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "free some space on that disk"
             }
-            Self::Io { .. } => {
-                "the directory must be writable by the user that runs picoclaw, and by nobody else"
-            }
+            Self::Io { .. } => "the directory must be writable only by the user that runs picoclaw",
             Self::NotAFile { .. } => "remove what lies there; picoclaw makes the file anew",
             Self::Busy { .. } => "look for a stopped picoclaw process, and continue or end it",
             Self::Broken { .. } => {

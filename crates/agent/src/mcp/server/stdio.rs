@@ -59,7 +59,7 @@ pub enum ServeError {
     #[error("could not start a thread")]
     Thread(#[from] io::Error),
     /// The handshake failed.
-    #[error("the client could not be greeted: {0}")]
+    #[error("the initialize handshake failed: {0}")]
     Greeting(String),
 }
 

@@ -180,8 +180,10 @@ impl PinningProxy {
         }
         if !self.requests.in_flight.remove(&id) {
             let id = id.to_json();
-            let text =
-                format!("the server answered {}, which nobody waits for; not passed on", printable(&id));
+            let text = format!(
+                "the server answered {}, which answers no open request; not passed on",
+                printable(&id)
+            );
             return self.requests.note(text, out);
         }
         let outcome = match outcome {

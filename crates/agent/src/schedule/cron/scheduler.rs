@@ -165,7 +165,7 @@ impl Scheduler {
         let this = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&this)).await;
         let done = done.unwrap_or_else(|why| Err(CronError::Invalid(why.to_string())));
-        done.inspect_err(|why| tracing::error!(target: "cron", error = %why, "The jobs cannot be had")).ok()
+        done.inspect_err(|why| tracing::error!(target: "cron", error = %why, "The jobs cannot be read")).ok()
     }
 
     fn own(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {

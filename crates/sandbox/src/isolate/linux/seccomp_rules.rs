@@ -494,7 +494,7 @@ impl Rules {
         let [io_setup, fcntl] = calls![SYS_io_setup, SYS_fcntl];
         let why = "The machine has a fixed number of these for all its processes. Programs fall back to other ways to read and write.";
         self.add(*io_setup, &[], Answer::Missing, Applies::Everywhere, why);
-        let why = "A lease makes whoever opens the file for writing outside wait.";
+        let why = "A lease delays a process outside that opens the file for writing.";
         self.refuse(*fcntl, &[test(1, Equal(1024), "cmd == F_SETLEASE")], Applies::Everywhere, why);
         let [prctl, prlimit, setrlimit] = calls![SYS_prctl, SYS_prlimit64, SYS_setrlimit];
         let hides = [test(0, Equal(4), "option == PR_SET_DUMPABLE"), test(1, Equal(0), "arg2 == 0")];

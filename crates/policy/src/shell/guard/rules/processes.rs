@@ -59,7 +59,7 @@ pub(super) const RULES: &[Rule] = &[
         spares: &["kill 1234", "kill -TERM 1234", "kill -l", "kill -0 12"],
     },
     Rule {
-        name: "kill-everybody",
+        name: "kill-all-processes",
         why: "ends every process it may",
         programs: "kill",
         when: targets_all,
