@@ -25,7 +25,7 @@ const DEPTHS: &[&str] = &["today.md", FILE, "a/b/c/d/e/f/today.md"];
 /// Resolving and opening through a [`Root`] against a plain `open`.
 pub(crate) fn opening(instance: &BenchInstance, table: &mut Table) -> Result<(), Stop> {
     let root = Root::open(&instance.workspace)?;
-    let seals = ProtectedInodes::of(&instance.zones);
+    let protected = ProtectedInodes::of(&instance.zones);
     let dir = peers::directory(&instance.workspace)?;
     for file in DEPTHS {
         instance.call("write_file", json!({"path": file, "content": "x"}))?;
@@ -35,7 +35,7 @@ pub(crate) fn opening(instance: &BenchInstance, table: &mut Table) -> Result<(),
             ROUNDS,
             &mut [
                 &mut || {
-                    black_box(root.locate(black_box(below), Access::Read, &seals)?);
+                    black_box(root.locate(black_box(below), Access::Read, &protected)?);
                     Ok(())
                 },
                 &mut || black_box(peers::open(&dir, black_box(below))).map(drop),

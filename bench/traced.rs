@@ -34,7 +34,7 @@ const SITUATIONS: &[(&str, &str, u32)] = &[
 ];
 
 /// Who writes.
-const WRITERS: &[&str] = &["bare", "room", "call"];
+const WRITERS: &[&str] = &["bare", "root", "call"];
 
 /// Counts the system calls of each writer in each situation.
 pub(crate) fn counted(place: &Path, table: &mut Table) -> Result<(), Stop> {
@@ -50,11 +50,11 @@ pub(crate) fn counted(place: &Path, table: &mut Table) -> Result<(), Stop> {
                 }
             }
         }
-        let [bare, room, whole] = &counts[..] else { return Err("three writers".into()) };
+        let [bare, root, whole] = &counts[..] else { return Err("three writers".into()) };
         let total = |calls: &Calls| calls.values().sum::<usize>();
-        let added = total(room) as f64 - total(bare) as f64;
+        let added = total(root) as f64 - total(bare) as f64;
         let what = format!("system calls of a write, {situation}: a Root over bare");
-        let measured = format!("{added} ({} over {})", total(room), total(bare));
+        let measured = format!("{added} ({} over {})", total(root), total(bare));
         table.told(&what, &measured);
         let added = total(whole) as f64 - total(bare) as f64;
         table.told("  with verdict and two ledger records", &format!("{added} ({})", total(whole)));
@@ -65,7 +65,7 @@ pub(crate) fn counted(place: &Path, table: &mut Table) -> Result<(), Stop> {
   whole call: {}
 ",
             list(bare),
-            list(room),
+            list(root),
             list(whole)
         ));
     }
@@ -140,13 +140,13 @@ pub(crate) fn one_write(arguments: &[OsString]) -> Result<(), Stop> {
     let BenchInstance { workspace, zones, locks, warden, .. } = instance;
     // Its ledger's thread would put system calls of its own between ours.
     drop(warden);
-    if writer == "room" {
+    if writer == "root" {
         let root = Root::open(&workspace)?;
-        let (scribe, seals) =
+        let (write_context, protected) =
             (WriteContext::new(&locks, WriteContext::LOCK_TIMEOUT)?, ProtectedInodes::of(&zones));
         return marked(&full, *mode, &|| {
-            let place = root.locate(Path::new(path), Access::Write, &seals)?;
-            Ok(place.write(text.as_bytes(), Overwrite::Yes, &scribe)?)
+            let place = root.locate(Path::new(path), Access::Write, &protected)?;
+            Ok(place.write(text.as_bytes(), Overwrite::Yes, &write_context)?)
         });
     }
     let (above, name) = (full.parent().unwrap_or(&full), full.file_name().unwrap_or_default());

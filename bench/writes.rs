@@ -27,8 +27,8 @@ pub(crate) fn timed(
             subject: instance.subject.clone(),
         };
         let root = Root::open(&instance.workspace)?;
-        let scribe = WriteContext::new(&instance.locks, WriteContext::LOCK_TIMEOUT)?;
-        let seals = ProtectedInodes::of(&instance.zones);
+        let write_context = WriteContext::new(&instance.locks, WriteContext::LOCK_TIMEOUT)?;
+        let protected = ProtectedInodes::of(&instance.zones);
         let below = instance.workspace.join("notes");
         let figures = take_turns(
             Clock::Wall,
@@ -36,16 +36,16 @@ pub(crate) fn timed(
             &mut [
                 &mut || peers::replace(&peers::directory(&below)?, "bare.md", text.as_bytes()),
                 &mut || {
-                    let place = root.locate(Path::new(FILE), Access::Write, &seals)?;
-                    Ok(place.write(text.as_bytes(), Overwrite::Yes, &scribe)?)
+                    let place = root.locate(Path::new(FILE), Access::Write, &protected)?;
+                    Ok(place.write(text.as_bytes(), Overwrite::Yes, &write_context)?)
                 },
                 &mut || instance.walk(&call).map(drop),
             ],
         )?;
-        let [bare, room, whole] = &figures[..] else { return Err("three contestants".into()) };
+        let [bare, root, whole] = &figures[..] else { return Err("three contestants".into()) };
         let on = file_system(&instance.home);
         table.told(&format!("a durable write of 4 KiB, {on}: the bare sequence"), &bare.time());
-        table.told(&format!("  through a Root ({})", time(room.median())), &room.over(bare).times());
+        table.told(&format!("  through a Root ({})", time(root.median())), &root.over(bare).times());
         table.told(
             &format!("  as a whole `write_file` call ({})", time(whole.median())),
             &whole.over(bare).times(),

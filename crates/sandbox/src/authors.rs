@@ -27,6 +27,8 @@ const HARMLESS: &[&str] = &[
     "subagent",
     "delegate",
     "cron",
+    "helper",
+    // The name of `helper` in records of 0.1.0.
     "guest",
     "run",
     "audit",

@@ -146,7 +146,7 @@ impl HelperLauncher {
             cache: CacheMode::Private,
         })?;
         for rule in planned.lines() {
-            tracing::debug!(target: "isolation", guest = %helper.principal.directory().display(), rule, "{}", isolate::PLAN_LOG_ENTRY);
+            tracing::debug!(target: "isolation", principal = %helper.principal.directory().display(), rule, "{}", isolate::PLAN_LOG_ENTRY);
         }
         Ok(planned.build(backend)?)
     }

@@ -325,7 +325,7 @@ impl Warden {
         );
         let grant = Grant { zone: Zone::Workspace, rule: "the operator's own command".to_owned() };
         let decided =
-            Entry::decided(subject, "guest", &intent, &Verdict::Allow(grant)).enforcing(prepared.layers);
+            Entry::decided(subject, "helper", &intent, &Verdict::Allow(grant)).enforcing(prepared.layers);
         self.ledger.append(std::slice::from_ref(&decided))?;
         let outcome = OutcomeGuard::new(Arc::clone(&self.ledger), decided);
         match crate::launch::start(prepared.spec) {

@@ -146,7 +146,10 @@ fn each_helper_has_a_home_of_its_own() {
     let home = place.base.join("home/.picoclaw/runtime-user-env/mcp/files/home");
     let home = home.to_str().unwrap();
     assert_eq!(place.says(line, ChildDir::Private, &[]), format!("{home}\n{home}\n"));
-    assert!(place.says(line, ChildDir::Private, &[]).ends_with("planted\n"), "it is kept for the same guest");
+    assert!(
+        place.says(line, ChildDir::Private, &[]).ends_with("planted\n"),
+        "it is kept for the same helper"
+    );
     let other = place.run("other", "ls -A; ls ../../files", ChildDir::Private, &[]).unwrap();
     assert_eq!(other.stdout.to_text(), "", "and another helper does not see it");
 }
@@ -177,7 +180,7 @@ fn a_helper_is_in_the_ledger_from_start_to_end() {
     let place = Place::new(true);
     assert_eq!(place.run("files", "exit 3", ChildDir::Private, &[]).unwrap().status, Status::Exited(3));
     let ledger = place.ledger();
-    let records: Vec<_> = ledger.lines().filter(|line| line.contains("\"guest\"")).collect();
+    let records: Vec<_> = ledger.lines().filter(|line| line.contains("\"tool\":\"helper\"")).collect();
     assert_eq!(records.len(), 2, "{ledger}");
     assert!(records[0].contains("start mcp/files in"), "{}", records[0]);
     assert!(records[1].contains("exit 3"), "{}", records[1]);

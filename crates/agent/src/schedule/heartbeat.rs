@@ -62,7 +62,7 @@ pub struct Heartbeat {
 /// The file in the workspace.
 struct TaskList {
     reader: WorkspaceReader,
-    scribe: WriteContext,
+    write_context: WriteContext,
 }
 
 impl Heartbeat {
@@ -78,7 +78,7 @@ impl Heartbeat {
         let zones = zones.ok_or_else(|| HeartbeatError::NoWorkspace(agent.clone()))?;
         let list = TaskList {
             reader: WorkspaceReader::for_agent(&zones)?,
-            scribe: WriteContext::new(&instance.locks(), WriteContext::LOCK_TIMEOUT)?,
+            write_context: WriteContext::new(&instance.locks(), WriteContext::LOCK_TIMEOUT)?,
         };
         let log = LogFile::open(instance.home(), "heartbeat.log")?;
         Ok(Self { runner, agent, tasks: Arc::new(list), log, events })
@@ -147,7 +147,7 @@ impl TaskList {
     fn read(&self) -> Result<Option<String>, RootError> {
         match self.reader.read(FILE, MAX_FILE_BYTES)? {
             Some(passage) => Ok(Some(passage.text)),
-            None => self.reader.create(FILE, TEMPLATE, &self.scribe).map(|_| None),
+            None => self.reader.create(FILE, TEMPLATE, &self.write_context).map(|_| None),
         }
     }
 }

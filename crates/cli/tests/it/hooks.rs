@@ -68,7 +68,7 @@ fn calls_outside_of_turns_pass_the_same_hooks() {
                 calls.iter().all(|one| one["code"].as_str() == code),
                 "{why}, {entry_point:?}: {calls:?}"
             );
-            let left = records.iter().filter(|one| one["tool"] == "guest" && one["phase"] != "decided");
+            let left = records.iter().filter(|one| one["tool"] == "helper" && one["phase"] != "decided");
             assert!(
                 left.clone().all(|one| one["phase"] == "finished"),
                 "{why}, {entry_point:?}: it left in good order"

@@ -144,5 +144,5 @@ pub(crate) fn pairs(entry_point: &dyn EntryPoint, records: &[Value], told: &[Tol
 
 /// Whether a record is a call's, and not that of a program of the operator's that came or went.
 fn is_call(record: &&Value) -> bool {
-    record["tool"] != "guest"
+    record["tool"] != "helper"
 }
