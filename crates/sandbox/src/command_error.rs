@@ -85,7 +85,7 @@ impl CommandError {
     /// What would help.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Start(StartError::DisabledKernelFeatures { .. }) => {
+            Self::Start(StartError::CannotEnforce { .. }) => {
                 Some("show it under its own path; another path inside needs user namespaces".to_owned())
             }
             // The rest of the hint is about switching isolation off, which is not possible here.

@@ -131,7 +131,7 @@ impl HelperLauncher {
         let mut own = helper.isolation.expose_paths.iter();
         if !backend.has_mounts() && own.any(|exposure| exposure.source != exposure.target) {
             let what = "an exposure with another target than its source".to_owned();
-            return Err(IsolateError::DisabledKernelFeatures { what }.into());
+            return Err(IsolateError::CannotEnforce { what }.into());
         }
         let arguments = helper.command.get(1..).unwrap_or_default();
         let planned = PlannedCage::new(CageRequest {

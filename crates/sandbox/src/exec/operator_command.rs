@@ -243,7 +243,7 @@ impl OperatorCommand<'_> {
         }
         let backend = select_backend(&isolation, path).map_err(|why| match why {
             // Its files have another path in the child's home.
-            StartError::DisabledKernelFeatures { .. } if !self.home.is_empty() => {
+            StartError::CannotEnforce { .. } if !self.home.is_empty() => {
                 let (flag, needs) = ("--profile", "a mount namespace");
                 CommandError::Flag { flag, needs, backend: "Landlock" }
             }

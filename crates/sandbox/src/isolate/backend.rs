@@ -58,9 +58,7 @@ impl Backend {
             Self::Native | Self::NativeHostProc | Self::Bwrap(_) | Self::RestrictedToken => Ok(()),
             Self::Unsupported(why) => Err(IsolateError::Unsupported { why }),
             // Without a pid namespace the filter refuses tracing.
-            Self::Landlock if plan.debug => {
-                Err(IsolateError::DisabledKernelFeatures { what: "tracing".to_owned() })
-            }
+            Self::Landlock if plan.debug => Err(IsolateError::CannotEnforce { what: "tracing".to_owned() }),
             Self::Landlock => {
                 let unsupported = plan.mounts.iter().find_map(|rule| match rule {
                     MountRule::Bind { source, target, reason: MountReason::Configured, .. }
@@ -73,7 +71,7 @@ impl Backend {
                     }
                     _ => None,
                 });
-                unsupported.map_or(Ok(()), |what| Err(IsolateError::DisabledKernelFeatures { what }))
+                unsupported.map_or(Ok(()), |what| Err(IsolateError::CannotEnforce { what }))
             }
         }
     }

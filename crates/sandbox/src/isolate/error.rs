@@ -158,7 +158,7 @@ pub enum IsolateError {
     },
     /// A request that the backend cannot enforce.
     #[error("{what} was asked for, and this host's isolation cannot hold it")]
-    DisabledKernelFeatures {
+    CannotEnforce {
         /// What was asked for.
         what: String,
     },
@@ -236,7 +236,7 @@ pub enum StartError {
     },
     /// A request that the backend cannot enforce.
     #[error("{what} was asked for, and this host's isolation cannot hold it")]
-    DisabledKernelFeatures {
+    CannotEnforce {
         /// What was asked for.
         what: &'static str,
     },
@@ -268,7 +268,7 @@ impl StartError {
             Self::Required { .. } => {
                 "leave the layer out of `isolation.require` to start with less".to_owned()
             }
-            Self::DisabledKernelFeatures { .. } => {
+            Self::CannotEnforce { .. } => {
                 "leave it out, or run where there is a cage: `picoclaw doctor` says why there is none here"
                     .to_owned()
             }

@@ -61,9 +61,7 @@ pub fn choose_backend(isolation: &IsolationConfig, probed: &ProbeResult) -> Resu
     }
     let remapped = isolation.expose_paths.iter().any(|exposure| exposure.source != exposure.target);
     if backend == Backend::Landlock && remapped {
-        return Err(StartError::DisabledKernelFeatures {
-            what: "an exposure with another target than its source",
-        });
+        return Err(StartError::CannotEnforce { what: "an exposure with another target than its source" });
     }
     Ok(backend)
 }
