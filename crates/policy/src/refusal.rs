@@ -91,10 +91,6 @@ pub enum Layer {
     Guard,
     /// The path resolver.
     Root,
-    /// The cage around a child.
-    Cage,
-    /// The write fence around a child.
-    Fence,
     /// The approver.
     Approver,
     /// A hook.
@@ -111,8 +107,6 @@ impl Layer {
             Self::Policy => "policy",
             Self::Guard => "guard",
             Self::Root => "root",
-            Self::Cage => "cage",
-            Self::Fence => "fence",
             Self::Approver => "approver",
             Self::Hook => "hook",
             Self::Ledger => "ledger",

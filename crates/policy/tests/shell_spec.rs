@@ -181,8 +181,8 @@ fn every_row_of_the_table_is_answered_as_it_says() {
 /// The row under the settings that its refusal names; `None` where no setting is named.
 fn remedied(row: &Row, mode: Mode, judgement: &Judgement) -> Option<(Row, Mode)> {
     let (mut row, mut mode) = (row.clone(), mode);
-    for remedy in judgement.remedies() {
-        match remedy {
+    for finding in judgement.finding.iter().chain(&judgement.others) {
+        match &finding.remedy {
             Remedy::AllowPattern(pattern) => row.custom_allow.push(pattern.clone()),
             Remedy::Smart => mode = Mode::Smart,
             Remedy::ReadPath(pattern) => row.read_rules.push(pattern.clone()),

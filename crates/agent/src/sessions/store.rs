@@ -63,11 +63,6 @@ impl Sessions {
         Self { lock_timeout, ..self }
     }
 
-    /// Filters what is stored.
-    pub fn redactor(&self) -> &Redactor {
-        &self.redactor
-    }
-
     /// Locks a session for one turn and loads its messages; creates it if need be.
     pub fn lock(&self, agent: &AgentId, name: &str) -> Result<Session, SessionError> {
         let (file, meta) = self.lock_file(agent, name)?;

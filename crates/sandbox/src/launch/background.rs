@@ -11,7 +11,7 @@ use crate::launch::terminal_keys::{self, CursorWatch, KeyError};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Whether a child runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,6 @@ pub struct Background {
     child: BackgroundChild,
     shared: Arc<Shared>,
     drain: Option<JoinHandle<()>>,
-    started: Instant,
 }
 
 #[derive(Debug)]
@@ -86,22 +85,17 @@ impl Background {
             state: State::Running,
         };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
-        let (started, shared_with_thread) = (running.started, Arc::clone(&shared));
+        let shared_with_thread = Arc::clone(&shared);
         let drain = thread::Builder::new()
             .name("session".to_owned())
             .spawn(move || shared_with_thread.drain(running))
             .map_err(|error| LaunchError::step("start a thread for its output", error))?;
-        Ok(Self { child, shared, drain: Some(drain), started })
+        Ok(Self { child, shared, drain: Some(drain) })
     }
 
     /// The pid of its supervisor, for display.
     pub fn pid(&self) -> i32 {
         self.child.pid()
-    }
-
-    /// When it was started.
-    pub fn started(&self) -> Instant {
-        self.started
     }
 
     /// Whether it runs.
@@ -134,11 +128,6 @@ impl Background {
     pub fn send_keys(&self, names: &str) -> Result<(), BackgroundError> {
         let cursor = self.shared.lock().cursor.mode();
         self.write(&terminal_keys::encode(names, cursor)?)
-    }
-
-    /// Closes its standard input.
-    pub fn close_input(&self) {
-        self.child.close_input();
     }
 
     /// Sets the size of its pseudo-terminal, if it has one.

@@ -74,11 +74,6 @@ impl TruncatedOutput {
         self.head.is_empty() && self.omitted == 0
     }
 
-    /// The length of the stream.
-    pub fn total(&self) -> u64 {
-        self.head.len() as u64 + self.omitted + self.tail.len() as u64
-    }
-
     /// The text, with a line that counts what was omitted; bytes that are not UTF-8 become `U+FFFD`.
     pub fn to_text(&self) -> String {
         let mut text = String::from_utf8_lossy(&self.head).into_owned();

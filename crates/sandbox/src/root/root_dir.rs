@@ -110,11 +110,6 @@ impl Root {
         &self.base.resolved
     }
 
-    /// The device that the directory lies on.
-    pub fn device(&self) -> u64 {
-        self.meta.dev()
-    }
-
     fn at(base: Base) -> Result<Self, RootError> {
         let path = base.resolved.as_path();
         let fault = |errno| RootError::from_errno("open", path, errno);

@@ -42,11 +42,6 @@ impl Judgement {
         format!("{about}; {count} reasons in all, which take {}", join_settings(&needed))
     }
 
-    /// Everything that is needed to allow the command; empty if nothing is.
-    pub fn remedies(&self) -> Vec<&Remedy> {
-        self.needed_findings().into_iter().map(|finding| &finding.remedy).collect()
-    }
-
     /// One finding for each remedy that is not part of another.
     fn needed_findings(&self) -> Vec<&Finding> {
         let mut needed: Vec<&Finding> = Vec::new();

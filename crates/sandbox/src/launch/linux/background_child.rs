@@ -60,10 +60,6 @@ impl BackgroundChild {
         Ok(())
     }
 
-    pub(in crate::launch) fn close_input(&self) {
-        *self.input.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-
     /// Sets the size of its pseudo-terminal, if it has one.
     pub(in crate::launch) fn resize(&self, size: WindowSize) -> io::Result<()> {
         Ok(self.terminal.as_ref().map_or(Ok(()), |terminal| set_size(terminal, size))?)

@@ -10,7 +10,7 @@ use crate::launch::status::{Limit, Status};
 use crate::launch::streams::WindowSize;
 use picoclaw_sys::linux::{SupervisorCommand, prefer_short_slices};
 use rustix::process::Signal;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -89,11 +89,6 @@ impl Running {
     /// The pipe from its standard error, non-blocking.
     pub fn take_stderr(&mut self) -> Option<OwnedFd> {
         self.streams.stderr.take()
-    }
-
-    /// The master side of its pseudo-terminal, non-blocking.
-    pub fn terminal(&self) -> Option<BorrowedFd<'_>> {
-        self.streams.terminal.as_ref().map(AsFd::as_fd)
     }
 
     /// What stands in for this process's own streams.

@@ -59,10 +59,6 @@ impl BackgroundChild {
         }
     }
 
-    pub(in crate::launch) fn close_input(&self) {
-        *self.input.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-
     /// There are no pseudo-terminals here.
     pub(in crate::launch) fn resize(&self, _size: WindowSize) -> io::Result<()> {
         Ok(())
