@@ -90,8 +90,7 @@ pub(crate) fn reading(
         table.told(&what, &over.time());
     }
     let ledger = Ledger::open(&instance.home.join("ledger-alone"))?;
-    let grant =
-        picoclaw_policy::Grant { zone: picoclaw_policy::Zone::Workspace, rule: "workspace".to_owned() };
+    let grant = picoclaw_policy::Grant { rule: "workspace".to_owned() };
     let decided = Entry::decided(
         &instance.subject,
         "read_file",

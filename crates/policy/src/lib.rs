@@ -34,4 +34,4 @@ pub use refusal::{ASK_RULE, Code, Layer, Refusal};
 pub use spawning::{SpawnIntent, SpawnKind, Spawning};
 pub use subject::{AgentId, Origin, Subject};
 pub use verdict::{Grant, Question, Verdict};
-pub use zone::{Protected, Zone, Zones};
+pub use zone::{Protected, Zones};

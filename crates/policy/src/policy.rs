@@ -15,7 +15,7 @@ use crate::shell::guard::{Confinement, FileSystem, Guard, GuardContext, Judgemen
 use crate::spawning::Spawning;
 use crate::subject::{AgentId, Subject};
 use crate::verdict::{Grant, Question, Verdict};
-use crate::zone::{Zone, Zones};
+use crate::zone::Zones;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -177,14 +177,10 @@ impl Policy {
             Intent::Connect(connect) => network::judge(connect, &self.hosts),
             // Tool availability was checked before. The server's own effects are confined by its
             // cage.
-            Intent::McpCall(_) => {
-                Verdict::Allow(Grant { zone: Zone::Workspace, rule: "tools.mcp".to_owned() })
-            }
+            Intent::McpCall(_) => Verdict::Allow(Grant { rule: "tools.mcp".to_owned() }),
             Intent::Spawn(spawn) => self.spawning.judge(spawn, subject),
             // Scheduling grants nothing: a job's calls are judged when it runs.
-            Intent::Schedule(_) => {
-                Verdict::Allow(Grant { zone: Zone::Workspace, rule: "tools.cron".to_owned() })
-            }
+            Intent::Schedule(_) => Verdict::Allow(Grant { rule: "tools.cron".to_owned() }),
         }
     }
 
@@ -241,25 +237,24 @@ impl Policy {
         match self.judge(intent, subject) {
             // Looking at a session of its own is no new act.
             verdict if matches!(intent, Intent::Session(look) if look.input.is_empty()) => verdict,
-            Verdict::Allow(grant) if self.asks_about(tool) => {
+            Verdict::Allow(_) if self.asks_about(tool) => {
                 let refusal = refusal::needs_approval(tool);
-                Verdict::Ask(Question { text: intent.to_string(), refusal, grant })
+                Verdict::Ask(Question { text: intent.to_string(), refusal })
             }
             verdict => verdict,
         }
     }
 
     fn judge_file(&self, access: Access, target: &Target, zones: &Zones) -> Verdict {
-        match self.zone(access, target, zones) {
+        match self.file_rule(access, target, zones) {
             Err(refusal) => Verdict::Deny(refusal),
             Ok(_) if target.kind == FileKind::Special => Verdict::Deny(refusal::not_a_file(target)),
-            Ok((zone, rule)) => {
-                let grant = Grant { zone, rule };
+            Ok(rule) => {
                 if access == Access::Write && self.is_protected_file(target, zones) {
                     let (text, refusal) = (target.asked.to_string(), refusal::protected_file(target));
-                    return Verdict::Ask(Question { text, refusal, grant });
+                    return Verdict::Ask(Question { text, refusal });
                 }
-                Verdict::Allow(grant)
+                Verdict::Allow(Grant { rule })
             }
         }
     }
@@ -284,12 +279,12 @@ impl Policy {
         if !self.is_cwd_allowed(&exec.cwd, zones) {
             return Verdict::Deny(refusal::cwd_outside(&exec.cwd));
         }
-        let grant = Grant { zone: Zone::Workspace, rule: "guard".to_owned() };
+        let grant = Grant { rule: "guard".to_owned() };
         self.verdict_on(&exec.judgement, &exec.command, grant)
     }
 
     fn judge_input(&self, attend: &SessionIntent) -> Verdict {
-        let grant = Grant { zone: Zone::Workspace, rule: "own session".to_owned() };
+        let grant = Grant { rule: "own session".to_owned() };
         match &attend.judgement {
             Some(judgement) => self.verdict_on(judgement, &attend.input, grant),
             None => Verdict::Allow(grant),
@@ -301,7 +296,7 @@ impl Policy {
         match judgement.refusal() {
             None => Verdict::Allow(grant),
             Some(refusal) if self.on_block == OnBlock::Ask && has_remedy(judgement) => {
-                Verdict::Ask(Question { text: command.to_owned(), refusal, grant })
+                Verdict::Ask(Question { text: command.to_owned(), refusal })
             }
             Some(refusal) => Verdict::Deny(refusal),
         }
@@ -323,24 +318,24 @@ impl Policy {
         }
     }
 
-    fn zone(&self, access: Access, target: &Target, zones: &Zones) -> Result<(Zone, String), Refusal> {
+    fn file_rule(&self, access: Access, target: &Target, zones: &Zones) -> Result<String, Refusal> {
         match &target.location {
             PathLocation::NotLookedUp => Err(refusal::outside(access, target)),
             PathLocation::Protected => Err(refusal::protected(target)),
             PathLocation::Escaped => Err(refusal::symlink(target, "workspace")),
-            PathLocation::Workspace => Ok((Zone::Workspace, "workspace".to_owned())),
-            PathLocation::Host { resolved, links } => self.host(access, target, resolved, links, zones),
+            PathLocation::Workspace => Ok("workspace".to_owned()),
+            PathLocation::Host { resolved, links } => self.host_rule(access, target, resolved, links, zones),
         }
     }
 
-    fn host(
+    fn host_rule(
         &self,
         access: Access,
         target: &Target,
         resolved: &Path,
         links: &[Link],
         zones: &Zones,
-    ) -> Result<(Zone, String), Refusal> {
+    ) -> Result<String, Refusal> {
         let Some(resolved_path) = CleanPath::absolute(resolved) else {
             return Err(refusal::protected(target));
         };
@@ -348,10 +343,10 @@ impl Policy {
             return Err(refusal::protected(target));
         }
         if zones.in_workspace(&resolved_path).is_some() {
-            return Ok((Zone::Workspace, "workspace".to_owned()));
+            return Ok("workspace".to_owned());
         }
         if let Reach::Anywhere(setting) = self.reach(access) {
-            return Ok((Zone::Outside(setting.to_owned()), setting.to_owned()));
+            return Ok(setting.to_owned());
         }
         let rules = self.rules(access);
         let Some(rule) = rules.matching(target.asked.as_path()) else {
@@ -359,7 +354,7 @@ impl Policy {
         };
         let trusted = links.iter().all(|link| self.is_system_link(link, zones));
         if trusted || rules.matching(resolved).is_some() {
-            return Ok((Zone::Outside(rule.to_owned()), format!("{}:{rule}", refusal::setting(access))));
+            return Ok(format!("{}:{rule}", refusal::setting(access)));
         }
         Err(refusal::symlink(target, rule))
     }

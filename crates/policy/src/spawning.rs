@@ -6,7 +6,6 @@ use crate::config::Config;
 use crate::refusal::{Code, Layer, Refusal};
 use crate::subject::{AgentId, Subject};
 use crate::verdict::{Grant, Verdict};
-use crate::zone::Zone;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -77,7 +76,7 @@ impl Spawning {
         if u64::from(subject.depth) >= self.max_depth {
             return Verdict::Deny(self.too_deep());
         }
-        let grant = |rule: String| Verdict::Allow(Grant { zone: Zone::Workspace, rule });
+        let grant = |rule: String| Verdict::Allow(Grant { rule });
         let Some(name) = spawn.target(subject) else {
             return match spawn.kind {
                 SpawnKind::Spawn | SpawnKind::Subagent => grant("own agent".to_owned()),

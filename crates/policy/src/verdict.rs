@@ -1,13 +1,12 @@
 //! The judgement on one intent.
 
 use crate::refusal::Refusal;
-use crate::zone::Zone;
 
 /// The judgement on one [`Intent`](crate::Intent).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum Verdict {
-    /// Proceed within these bounds.
+    /// Proceed.
     Allow(Grant),
     /// A person must approve first.
     Ask(Question),
@@ -15,11 +14,9 @@ pub enum Verdict {
     Deny(Refusal),
 }
 
-/// The bounds of a permission.
+/// A permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// The zone that the effect stays in.
-    pub zone: Zone,
     /// The rule that allowed it, as spelled in the ledger.
     pub rule: String,
 }
@@ -31,6 +28,4 @@ pub struct Question {
     pub text: String,
     /// The refusal if the answer is no.
     pub refusal: Refusal,
-    /// The bounds if the answer is yes.
-    pub grant: Grant,
 }

@@ -6,18 +6,7 @@ use crate::intent::Access;
 use crate::path::CleanPath;
 use std::path::Path;
 
-/// A zone of the file tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Zone {
-    /// The agent's own workspace.
-    Workspace,
-    /// Elsewhere, allowed by this rule.
-    Outside(String),
-    /// Closed to agents: configuration, secrets, ledger, sessions, other agents' workspaces.
-    Protected,
-}
-
-/// The Protected zone and its exceptions.
+/// The Protected zone, which is closed to agents, and its exceptions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Protected {
     /// Directory trees and single files: the instance, its configuration, other agents' workspaces.

@@ -4,7 +4,7 @@
 
 use crate::act::Facts;
 use crate::ledger::{Entry, Ledger};
-use picoclaw_policy::{Grant, Intent};
+use picoclaw_policy::Intent;
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Instant;
@@ -62,24 +62,18 @@ impl Answer {
     }
 }
 
-/// The authority for one effect, within the bounds of its grant.
+/// The authority for one effect.
 #[must_use = "a permit that is dropped is recorded as abandoned"]
 #[derive(Debug)]
 pub struct Permit<E: Effect> {
     effect: E,
-    grant: Grant,
     outcome: OutcomeGuard,
 }
 
 impl<E: Effect> Permit<E> {
     /// Only the warden calls this, after the *decided* record has been written.
-    pub(crate) fn mint(effect: E, grant: Grant, ledger: Arc<Ledger>, decided: Entry) -> Self {
-        Self { effect, grant, outcome: OutcomeGuard::new(ledger, decided) }
-    }
-
-    /// The bounds of the effect.
-    pub fn grant(&self) -> &Grant {
-        &self.grant
+    pub(crate) fn mint(effect: E, ledger: Arc<Ledger>, decided: Entry) -> Self {
+        Self { effect, outcome: OutcomeGuard::new(ledger, decided) }
     }
 
     /// The effect, and the guard that records its outcome.

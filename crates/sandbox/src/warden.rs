@@ -15,7 +15,7 @@ use picoclaw_policy::config::mask_words;
 use picoclaw_policy::shell::guard::Judgement;
 use picoclaw_policy::{
     ASK_RULE, Access, AgentId, CleanPath, Code, CommandContext, ExecIntent, Grant, Intent, Layer, PathFault,
-    Policy, Question, Refusal, Subject, Verdict, Zone,
+    Policy, Question, Refusal, Subject, Verdict,
 };
 use serde_json::Value;
 use std::ffi::OsString;
@@ -246,7 +246,7 @@ impl Warden {
             .enforcing(effect.enforced());
         match verdict {
             Verdict::Deny(refusal) => Admission::Refusal(self.refuse(decided, refusal)),
-            Verdict::Allow(grant) => self.mint(decided, grant, effect),
+            Verdict::Allow(_) => self.mint(decided, effect),
             Verdict::Ask(question) => self.ask(request, effect, question, decided),
         }
     }
@@ -265,10 +265,9 @@ impl Warden {
         let intent = effect.intent().to_string();
         if let Some(approved) = approved {
             if approved.covers(&act, &facts.operands, &question) {
-                let grant = Grant { rule: format!("approved by {}", approved.by), ..question.grant };
-                let verdict = Verdict::Allow(grant.clone());
+                let verdict = Verdict::Allow(Grant { rule: format!("approved by {}", approved.by) });
                 let decided = Entry::decided(subject, tool, &intent, &verdict).enforcing(effect.enforced());
-                return self.mint(decided, grant, effect);
+                return self.mint(decided, effect);
             }
             let refusal = Refusal {
                 code: Code::NotApproved,
@@ -323,7 +322,7 @@ impl Warden {
             prepared.work_dir.display(),
             mask_words(&words).join(" ")
         );
-        let grant = Grant { zone: Zone::Workspace, rule: "the operator's own command".to_owned() };
+        let grant = Grant { rule: "the operator's own command".to_owned() };
         let decided =
             Entry::decided(subject, "helper", &intent, &Verdict::Allow(grant)).enforcing(prepared.layers);
         self.ledger.append(std::slice::from_ref(&decided))?;
@@ -339,7 +338,7 @@ impl Warden {
 
     /// Records a call that only reads what the program knows already: decided and finished at once.
     pub fn record_read_only(&self, tool: &str, subject: &Subject, what: &str) {
-        let grant = Grant { zone: Zone::Workspace, rule: "looking".to_owned() };
+        let grant = Grant { rule: "looking".to_owned() };
         let decided = Entry::decided(subject, tool, &format!("look {what}"), &Verdict::Allow(grant));
         let finished = decided.clone().finished("ok", Duration::ZERO);
         if let Err(why) = self.ledger.append(&[decided, finished]) {
@@ -393,10 +392,10 @@ impl Warden {
         Err(self.refuse(Entry::decided(subject, &act.tool, &intent, &verdict), refusal))
     }
 
-    fn mint<E: Effect>(&self, decided: Entry, grant: Grant, effect: E) -> Admission<E> {
+    fn mint<E: Effect>(&self, decided: Entry, effect: E) -> Admission<E> {
         match self.ledger.append(std::slice::from_ref(&decided)) {
             Err(why) => Admission::Refusal(unrecorded(&why)),
-            Ok(()) => Admission::Permit(Permit::mint(effect, grant, Arc::clone(&self.ledger), decided)),
+            Ok(()) => Admission::Permit(Permit::mint(effect, Arc::clone(&self.ledger), decided)),
         }
     }
 

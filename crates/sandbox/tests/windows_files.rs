@@ -237,9 +237,9 @@ fn the_ledger_is_written_continued_and_verified() {
 }
 
 fn entry() -> ledger::Entry {
-    use picoclaw_policy::{AgentId, Grant, Origin, Subject, Verdict, Zone};
+    use picoclaw_policy::{AgentId, Grant, Origin, Subject, Verdict};
     let subject = Subject::root(Origin::Cli, AgentId::main(), "test");
-    let grant = Grant { zone: Zone::Workspace, rule: "rule".to_owned() };
+    let grant = Grant { rule: "rule".to_owned() };
     ledger::Entry::decided(&subject, "list", "list a directory", &Verdict::Allow(grant))
 }
 

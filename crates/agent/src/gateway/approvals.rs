@@ -128,7 +128,7 @@ impl Approvals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use picoclaw_policy::{AgentId, Code, Grant, Layer, Origin, Question, Refusal, Zone};
+    use picoclaw_policy::{AgentId, Code, Layer, Origin, Question, Refusal};
     use picoclaw_sandbox::act::Act;
 
     fn ask(text: &str) -> (Ask, oneshot::Receiver<Answer>) {
@@ -140,8 +140,7 @@ mod tests {
             layer: Layer::Guard,
             hint: String::new(),
         };
-        let grant = Grant { zone: Zone::Workspace, rule: "approved".to_owned() };
-        let question = Question { text: text.to_owned(), refusal, grant };
+        let question = Question { text: text.to_owned(), refusal };
         let act = Box::new(Act { arguments: json!({"command": text}), ..Act::default() });
         let fingerprint = format!("hash of {text}");
         let ask = Ask { tool: "exec".to_owned(), question, act, fingerprint, answer };

@@ -114,7 +114,6 @@ fn ask(pending: &PendingCall, context: &TurnContext<'_>) -> oneshot::Receiver<An
             hint: context.clean(&refusal.hint),
             ..refusal.clone()
         },
-        ..question.clone()
     };
     let (tool, fingerprint) = (pending.tool().to_owned(), pending.fingerprint());
     let mut act = Box::new(pending.act().clone());

@@ -6,7 +6,7 @@ use crate::settings::Settings;
 use crate::{app, print};
 use anyhow::{Context, Result, bail};
 use picoclaw_agent::run::PromptSources;
-use picoclaw_policy::{Grant, Origin, Verdict, Zone};
+use picoclaw_policy::{Grant, Origin, Verdict};
 use picoclaw_sandbox::authors::Authors;
 use picoclaw_sandbox::instance::Instance;
 use picoclaw_sandbox::ledger::Entry;
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &TrustArguments, settings: &Settings) -> Result<Exi
     let subject = app::subject(settings, None, Origin::Cli)?;
     for (path, sha256) in files {
         let intent = format!("trust {}: sha256 {sha256}", path.display());
-        let grant = Grant { zone: Zone::Workspace, rule: "the operator's own command".to_owned() };
+        let grant = Grant { rule: "the operator's own command".to_owned() };
         let decided = Entry::decided(&subject, "trust", &intent, &Verdict::Allow(grant));
         ledger.append(&[decided.clone(), decided.finished("ok", Duration::ZERO)])?;
         trusted.add(&path, &sha256, Authors::open(instance.home())?.now()?)?;

@@ -7,7 +7,6 @@ use super::ports;
 use super::web_address::WebAddress;
 use crate::refusal::{Code, Layer, Refusal};
 use crate::verdict::{Grant, Verdict};
-use crate::zone::Zone;
 use std::net::IpAddr;
 
 const SETTING: &str = "tools.web.private_host_whitelist";
@@ -41,7 +40,7 @@ fn judge_addresses(address: &WebAddress, found: &[IpAddr], rules: &HostRules) ->
     }
     if closed.is_empty() {
         let rule = opened.map_or_else(|| "public host".to_owned(), |network| format!("{SETTING}:{network}"));
-        return Verdict::Allow(Grant { zone: Zone::Outside(rule.clone()), rule });
+        return Verdict::Allow(Grant { rule });
     }
     deny_private(address, &closed)
 }

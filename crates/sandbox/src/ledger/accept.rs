@@ -10,7 +10,7 @@ use super::time::Timestamp;
 use super::verify::{Anchor, Integrity, verify, verify_with_head};
 use super::writer::Writer;
 use crate::os_file::{CWD, renameat};
-use picoclaw_policy::{AgentId, Grant, Origin, Subject, Verdict, Zone};
+use picoclaw_policy::{AgentId, Grant, Origin, Subject, Verdict};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ pub fn accept(dir: &Path, state: &Path) -> Result<Accepted, LedgerError> {
         known.seq, known.hash
     );
     let subject = Subject::root(Origin::Cli, AgentId::main(), "audit");
-    let grant = Grant { zone: Zone::Workspace, rule: "picoclaw audit accept".to_owned() };
+    let grant = Grant { rule: "picoclaw audit accept".to_owned() };
     let decided = Entry::decided(&subject, "audit", &intent, &Verdict::Allow(grant));
     let finished = decided.clone().finished("ok", Duration::ZERO);
     Ledger::open_with_head(dir, state)?.append(&[decided, finished])?;

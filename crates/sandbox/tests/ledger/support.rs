@@ -2,7 +2,7 @@
 //!
 //! Invariant: files are changed here as a stranger would change them, by the documented format alone.
 
-use picoclaw_policy::{AgentId, Code, Grant, Layer, Origin, Refusal, Subject, Verdict, Zone};
+use picoclaw_policy::{AgentId, Code, Grant, Layer, Origin, Refusal, Subject, Verdict};
 use picoclaw_sandbox::ledger::{Anchor, Entry, Fault, Integrity, Ledger, Report, verify};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -14,7 +14,7 @@ pub(crate) fn subject() -> Subject {
 }
 
 pub(crate) fn allowed(intent: &str) -> Entry {
-    let grant = Grant { zone: Zone::Workspace, rule: "workspace".to_owned() };
+    let grant = Grant { rule: "workspace".to_owned() };
     Entry::decided(&subject(), "read_file", intent, &Verdict::Allow(grant))
 }
 

@@ -71,7 +71,7 @@ pub(super) fn send_answer(ask: Ask, answer: Answer) {
 mod tests {
     use super::*;
     use crate::style::Liveness;
-    use picoclaw_policy::{Code, Grant, Layer, Question, Refusal, Zone};
+    use picoclaw_policy::{Code, Layer, Question, Refusal};
     use picoclaw_sandbox::act::Act;
 
     fn ask(text: &str) -> Ask {
@@ -82,11 +82,7 @@ mod tests {
             layer: Layer::Guard,
             hint: "allow it".to_owned(),
         };
-        let question = Question {
-            text: text.to_owned(),
-            refusal,
-            grant: Grant { zone: Zone::Workspace, rule: "asked".to_owned() },
-        };
+        let question = Question { text: text.to_owned(), refusal };
         let (answer, _) = tokio::sync::oneshot::channel();
         let act = Act {
             arguments: serde_json::json!({"command": text, "cwd": "sub"}),

@@ -2,7 +2,7 @@
 
 use super::{AuditArgs, run};
 use clap::Parser;
-use picoclaw_policy::{AgentId, Code, Grant, Layer, Origin, Refusal, Subject, Verdict, Zone};
+use picoclaw_policy::{AgentId, Code, Grant, Layer, Origin, Refusal, Subject, Verdict};
 use picoclaw_sandbox::ledger::{Entry, Ledger};
 use std::io::{self, Write};
 use std::path::Path;
@@ -32,7 +32,7 @@ fn ledger() -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(&home.path().join("ledger")).unwrap();
     let subject = |agent: &str| Subject::root(Origin::Cli, AgentId::parse(agent).unwrap(), "s");
-    let yes = Verdict::Allow(Grant { zone: Zone::Workspace, rule: "workspace".to_owned() });
+    let yes = Verdict::Allow(Grant { rule: "workspace".to_owned() });
     let no = Verdict::Deny(Refusal {
         code: Code::OutsideWorkspace,
         sentence: "access denied: path is outside the workspace".to_owned(),
@@ -213,7 +213,7 @@ fn following_shows_what_is_added_and_ends_with_its_reader() {
         &Subject::root(Origin::Cli, AgentId::main(), ""),
         "exec",
         "exec later",
-        &Verdict::Allow(Grant { zone: Zone::Workspace, rule: String::new() }),
+        &Verdict::Allow(Grant { rule: String::new() }),
     );
     let mut out = Closing(Vec::new());
     let code = std::thread::scope(|scope| {

@@ -3,7 +3,7 @@
 use crate::app;
 use crate::settings::Settings;
 use anyhow::Result;
-use picoclaw_policy::{Grant, Origin, Verdict, Zone};
+use picoclaw_policy::{Grant, Origin, Verdict};
 use picoclaw_sandbox::ledger::Entry;
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ pub(crate) fn recorded<T, E>(
     let instance = app::open_instance(loaded)?;
     let ledger = app::open_ledger(&instance, &loaded.config)?;
     let rule = "the operator's own command".to_owned();
-    let verdict = Verdict::Allow(Grant { zone: Zone::Workspace, rule });
+    let verdict = Verdict::Allow(Grant { rule });
     let subject = app::subject(loaded, None, Origin::Cli)?;
     let decided = Entry::decided(&subject, tool, intent, &verdict);
     ledger.append(std::slice::from_ref(&decided))?;
