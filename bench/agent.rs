@@ -5,8 +5,7 @@
 use super::Stop;
 use super::instance::BenchInstance;
 use super::measure::time;
-use super::peers;
-use super::process::{command, race};
+use super::process::{command, race, resident};
 use super::table::Table;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
@@ -102,10 +101,7 @@ impl Session {
     }
 
     fn resident(&self) -> Result<f64, Stop> {
-        let status = peers::text(Path::new(&format!("/proc/{}/status", self.child.id())))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
-        let kib: f64 = line.trim_matches(|c: char| !c.is_ascii_digit()).parse()?;
-        Ok(kib * 1024.0)
+        resident(self.child.id())
     }
 
     fn leave(mut self) -> Result<(), Stop> {

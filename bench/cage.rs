@@ -7,6 +7,7 @@
 use super::Stop;
 use super::instance::BenchInstance;
 use super::measure::{Clock, Figures, take_turns, time};
+use super::process::resident;
 use super::table::Table;
 use picoclaw_policy::config::{Config, ExposeMode, FenceMode, Network};
 use picoclaw_sandbox::isolate::{
@@ -128,7 +129,7 @@ pub(crate) fn costs(picoclaw: &Path, instance: &BenchInstance, table: &mut Table
     table.told("`picoclaw run --net host` / direct", &run.over(direct).times());
     table.told("`picoclaw run` (no network) / direct", &lonely.over(direct).times());
     table.told("the native cage, in process / direct", &inside.over(direct).times());
-    let launcher = resident(command(picoclaw, instance, &project))?;
+    let launcher = launcher_memory(command(picoclaw, instance, &project))?;
     table.told(
         "resident memory of `picoclaw run` while its command runs",
         &format!("{:.2} MB", launcher / 1e6),
@@ -233,7 +234,7 @@ fn command(program: &Path, instance: &BenchInstance, project: &Path) -> Command 
 
 /// Bytes that the launcher has resident while its command waits for input.
 #[expect(clippy::disallowed_types, reason = "as above")]
-fn resident(mut command: Command) -> Result<f64, Stop> {
+fn launcher_memory(mut command: Command) -> Result<f64, Stop> {
     command
         .args(["run", "--", "/bin/sh", "-c", "echo; read line"])
         .stdin(Stdio::piped())
@@ -243,13 +244,10 @@ fn resident(mut command: Command) -> Result<f64, Stop> {
     child.stdout.as_mut().ok_or("a pipe")?.read_exact(&mut first)?;
     // Within this time it has settled down to wait.
     std::thread::sleep(Duration::from_millis(300));
-    let status = super::peers::text(Path::new(&format!("/proc/{}/status", child.id())));
+    let memory = resident(child.id());
     drop(child.stdin.take());
     child.wait()?;
-    let status = status?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no `VmRSS`")?;
-    let kib: f64 = line.trim_matches(|c: char| !c.is_ascii_digit()).parse()?;
-    Ok(kib * 1024.0)
+    memory
 }
 
 #[expect(clippy::disallowed_types, reason = "as above")]

@@ -7,7 +7,7 @@ use super::crowd::{self, Address};
 use super::instance::BenchInstance;
 use super::measure::{Figures, time};
 use super::peers;
-use super::process::command;
+use super::process::{command, resident};
 use super::table::Table;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -117,10 +117,7 @@ impl Gateway {
     }
 
     fn resident(&self) -> Result<f64, Stop> {
-        let status = peers::text(Path::new(&format!("/proc/{}/status", self.child.id())))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
-        let kib: f64 = line.trim_matches(|c: char| !c.is_ascii_digit()).parse()?;
-        Ok(kib * 1024.0)
+        resident(self.child.id())
     }
 
     /// Seconds of processor time so far, of every thread.

@@ -11,6 +11,7 @@ use super::Stop;
 use super::instance::BenchInstance;
 use super::measure::{Clock, Figures, take_turns, time};
 use super::peers;
+use super::process::resident;
 use super::table::Table;
 use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use serde_json::{Value, json};
@@ -82,9 +83,7 @@ impl Server {
 
     /// Resident memory now, in bytes.
     fn memory(&self) -> Result<f64, Stop> {
-        let status = peers::text(Path::new(&format!("/proc/{}/status", self.child.id())))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
-        Ok(line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<f64>()? * 1024.0)
+        resident(self.child.id())
     }
 }
 

@@ -143,11 +143,20 @@ fn memory(mut program: Command) -> Result<String, Stop> {
     reader.read_to_end(&mut Vec::new())?;
     child.wait()?;
     let status = status?;
-    let field = |name: &str| -> Option<f64> {
-        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-        line.trim_matches(|c: char| !c.is_ascii_digit()).parse().ok()
-    };
     let megabytes =
-        |name| field(name).map_or_else(|| "?".to_owned(), |kib| format!("{:.2} MB", kib * 1024.0 / 1e6));
+        |name| bytes(&status, name).map_or_else(|| "?".to_owned(), |bytes| format!("{:.2} MB", bytes / 1e6));
     Ok(format!("{} (heap and stack {})", megabytes("VmHWM:"), megabytes("RssAnon:")))
+}
+
+/// Resident memory of a process, in bytes.
+pub(crate) fn resident(id: u32) -> Result<f64, Stop> {
+    let status = peers::text(Path::new(&format!("/proc/{id}/status")))?;
+    Ok(bytes(&status, "VmRSS:").ok_or("no VmRSS")?)
+}
+
+/// A field of `/proc/PID/status` that counts KiB, in bytes.
+fn bytes(status: &str, field: &str) -> Option<f64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+    let kib: f64 = line.trim_matches(|c: char| !c.is_ascii_digit()).parse().ok()?;
+    Some(kib * 1024.0)
 }

@@ -9,6 +9,7 @@ use super::Stop;
 use super::instance::FILE;
 use super::measure::Figures;
 use super::peers;
+use super::process::resident;
 use super::table::Table;
 use picoclaw_agent::call::{Call, Reply};
 use picoclaw_agent::executor::ToolExecutor;
@@ -56,11 +57,11 @@ pub(crate) fn measured(quiet: &Path, disk: &Path, table: &mut Table) -> Result<(
     table.told(&what, &added.time());
     let added = Stage::set(&disk.join("turns"), &call, |_| {})?.added()?;
     table.told("  the same on a disk", &added.time());
-    let before = resident()?;
+    let before = resident(std::process::id())?;
     for turn in 0..LONG {
         stage.turn(&format!("long-{turn}"))?;
     }
-    let grown = resident()? - before;
+    let grown = resident(std::process::id())? - before;
     let what = format!("  memory that {} more calls add", LONG * CALLS);
     let shown = format!("{:.2} MB on {:.1} MB", grown / 1e6, before / 1e6);
     table.told(&what, &shown);
@@ -159,11 +160,4 @@ fn scripted(script: &Path) -> ModelConfig {
 
 fn subject(session: &str) -> Subject {
     Subject::root(Origin::Cli, AgentId::main(), session)
-}
-
-/// Resident memory of this program, in bytes.
-fn resident() -> Result<f64, Stop> {
-    let text = peers::text(Path::new("/proc/self/statm"))?;
-    let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<f64>().ok());
-    Ok(pages.ok_or("no memory in /proc/self/statm")? * 4096.0)
 }
