@@ -201,15 +201,16 @@ fn a_network_of_its_own_has_a_loopback() {
 /// The launcher may get no processor time before the command has ended.
 #[test]
 fn whether_a_host_was_missed_is_known_when_the_command_has_ended() {
-    for (why, line, want) in [
-        ("a host", "bash -c 'exec 3<>/dev/tcp/192.0.2.1/80'", true),
-        ("the loopback", "bash -c 'exec 3<>/dev/tcp/127.0.0.1/9'", false),
-        ("nothing", "true", false),
+    for (why, line, has_tried, was_refused) in [
+        ("a host", "bash -c 'exec 3<>/dev/tcp/192.0.2.1/80'", true, false),
+        ("the loopback", "bash -c 'exec 3<>/dev/tcp/127.0.0.1/9'", false, true),
+        ("nothing", "true", false, false),
     ] {
         let place = instance();
         let running = start(place.spec(line, place.cage())).expect("a shell starts");
         poll(&mut [PollFd::from_borrowed_fd(running.pidfd(), PollFlags::IN)], None).expect("it ends");
-        assert_eq!(running.take_net_counters().has_tried(), want, "{why}");
+        let counters = running.take_net_counters();
+        assert_eq!((counters.has_tried(), counters.was_refused()), (has_tried, was_refused), "{why}");
     }
 }
 

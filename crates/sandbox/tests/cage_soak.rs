@@ -109,7 +109,7 @@ fn in_a_row(place: &cage_support::Instance, count: usize) {
 fn in_the_background(place: &cage_support::Instance) {
     let on_tmpfs_or_proc = || {
         let open = std::fs::read_dir("/proc/self/fd").expect("it is there").flatten();
-        let kinds = open.filter_map(|entry| rustix::fs::statfs(&entry.path()).ok()).map(|fs| fs.f_type);
+        let kinds = open.filter_map(|entry| rustix::fs::statfs(entry.path()).ok()).map(|fs| fs.f_type);
         kinds.filter(|kind| [0x0102_1994, 0x9fa0].contains(kind)).count()
     };
     wait_for_threads();

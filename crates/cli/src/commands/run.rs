@@ -10,7 +10,7 @@ use crate::commands::run_hints::CommandText;
 use crate::settings::{ProcessEnv, Settings, exposure_warnings, workspace_fault};
 use crate::{app, exit, platform, print, units};
 use anyhow::{Context, Result, bail};
-use picoclaw_policy::config::looks_secret;
+use picoclaw_policy::config::{Expose, ExposeMode, looks_secret};
 use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::exec::{HiddenTarget, OperatorCommand, RunningCommand};
 use picoclaw_sandbox::launch::{Deadline, Limit, Principal, PublishedPort, Status, Streams, find_program};
@@ -108,7 +108,9 @@ fn caged(
     let instance = app::open_instance(loaded)?;
     let ledger = app::open_ledger(&instance, &loaded.config)?;
     let mut isolation = asked.apply_to(&loaded.config.isolation);
-    isolation.expose_paths.splice(0..0, project.exposures.iter().cloned());
+    let venv = virtual_env(&project.root, instance.home(), process_env);
+    let venv = venv.filter(|_| isolation.toolchains != "none");
+    isolation.expose_paths.splice(0..0, project.exposures.iter().cloned().chain(venv));
     let passed = PASSED.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
     let mut variables: Vec<_> = passed.filter(|(_, value)| !looks_secret(&value.to_string_lossy())).collect();
     variables.extend(profile.map(AppliedProfile::variables).unwrap_or_default());
@@ -157,6 +159,21 @@ fn caged(
     Ok((status, limit))
 }
 
+/// An activated virtual environment outside the project, read-only: without it another Python would run.
+fn virtual_env(root: &Path, instance: &Path, process_env: &ProcessEnv) -> Option<Expose> {
+    let source = PathBuf::from(std::env::var_os("VIRTUAL_ENV")?);
+    let real = source.canonicalize().ok()?;
+    let is_one = source.is_absolute() && real.join("pyvenv.cfg").is_file();
+    let is_own = [&source, &real].iter().any(|path| path.starts_with(root) || path.starts_with(instance));
+    // A home is never to be shown as a whole.
+    let holds_home = process_env.user_home().is_some_and(|home| home.starts_with(&real));
+    (is_one && !is_own && !holds_home).then(|| Expose {
+        target: source.clone(),
+        source,
+        mode: ExposeMode::ReadOnly,
+    })
+}
+
 /// Says on standard error what became of the protected files, and what a failed command may have missed.
 fn print_missed(
     child: RunningCommand,
@@ -177,7 +194,7 @@ fn print_missed(
         removed.push(root.into());
     }
     let protected = child.protected_targets(&text.changed_words(), &removed);
-    let missed_network = child.missed_network();
+    let (missed_network, was_refused) = (child.missed_network(), child.was_refused());
     let report = child.finish(status);
     print_report(&report, "picoclaw run: ");
     for path in protected.iter().filter(|path| !report.refused.contains(*path)) {
@@ -188,6 +205,10 @@ fn print_missed(
     hidden.iter().filter(|hidden| !home.starts_with(&hidden.target)).for_each(print_hidden);
     if missed_network {
         print::note("picoclaw run: this cage has no network: `--net host`");
+    } else if was_refused {
+        print::note(
+            "hint: a port of this cage's own loopback refused a connection; `--net host` reaches the services of this host",
+        );
     } else if text.fetches_packages() && !asked.has_open_network() {
         print::note(
             "hint: this cage has no network, and its own caches of packages: `--net host` opens it, \

@@ -168,6 +168,11 @@ impl RunningCommand {
         self.network.as_ref().is_some_and(NetCounters::has_tried)
     }
 
+    /// Whether a command whose network is closed found a port of its loopback closed.
+    pub fn was_refused(&self) -> bool {
+        self.network.as_ref().is_some_and(NetCounters::was_refused)
+    }
+
     /// Waits for the end of a child whose output goes to pipes.
     pub fn finish_with_output(self) -> Finished {
         let Self { running, outcome, protected, in_use, .. } = self;

@@ -23,8 +23,9 @@ const CERTIFICATES: [&str; 10] = [
 const PROXIES: [&str; 5] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY", "NO_PROXY"];
 
 /// What tells package managers that there is no network.
-const OFFLINE: [(&str, &str); 9] = [
+const OFFLINE: [(&str, &str); 10] = [
     ("npm_config_offline", "true"),
+    ("npm_config_update_notifier", "false"),
     ("YARN_ENABLE_NETWORK", "0"),
     ("CARGO_NET_OFFLINE", "true"),
     ("UV_OFFLINE", "1"),

@@ -178,6 +178,12 @@ fn programs_of_the_project_are_found_along_path() {
     let program = project.file("project/bin/mine", "#!/bin/sh\necho mine\n");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let elsewhere = project.file("elsewhere/file", "");
+    let theirs = project.file("venv/bin/theirs", "#!/bin/sh\necho theirs\n");
+    std::fs::set_permissions(&theirs, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for venv in ["venv/pyvenv.cfg", "pyvenv.cfg"] {
+        project.file(venv, "");
+    }
+    let venv = project.instance.dir().join("venv");
     let bin = program.parent().unwrap().display();
     let both = "mine; echo \"$VIRTUAL_ENV\"";
     for (why, path, venv, command, want) in [
@@ -192,9 +198,23 @@ fn programs_of_the_project_are_found_along_path() {
             &format!("mine\n{bin}\n"),
         ),
         (
-            "a virtual environment that is not shown",
+            "a directory that is no virtual environment",
             format!("{bin}:{SYSTEM_PATH}"),
             elsewhere.parent().unwrap().to_str().unwrap(),
+            &["sh", "-c", both],
+            "mine\n\n",
+        ),
+        (
+            "a virtual environment outside the project",
+            format!("{}/bin:{SYSTEM_PATH}", venv.display()),
+            venv.to_str().unwrap(),
+            &["sh", "-c", "theirs; echo x 2>/dev/null > $VIRTUAL_ENV/x || echo kept"],
+            "theirs\nkept\n",
+        ),
+        (
+            "the home as one",
+            format!("{bin}:{SYSTEM_PATH}"),
+            project.instance.dir().to_str().unwrap(),
             &["sh", "-c", both],
             "mine\n\n",
         ),

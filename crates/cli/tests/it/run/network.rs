@@ -31,6 +31,9 @@ fn a_look_up_in_a_closed_network_is_followed_by_the_flag() {
         assert_eq!(ran.stderr.contains(HINT), want, "{why}: {ran:?}");
         assert!(!want || ran.stderr.ends_with(&format!("{HINT}\n")), "{why}: it is the last line: {ran:?}");
     }
+    let refused = "import socket; socket.create_connection(('127.0.0.1', 9))";
+    let ran = project.run(&["--", "/usr/bin/python3", "-c", refused]);
+    assert!(ran.stderr.ends_with("; `--net host` reaches the services of this host\n"), "{ran:?}");
     let open = project.run(&[
         "--net",
         "host",

@@ -24,14 +24,22 @@ impl NetCounters {
         Self { ipv4: ipv4.map(File::from), ipv6: ipv6.map(File::from), asks_loopback }
     }
 
+    /// Whether a TCP connection was refused: in a closed network, by a port of its own loopback.
+    pub fn was_refused(&self) -> bool {
+        counter(&text_of(&self.ipv4), "Tcp:AttemptFails") > 0
+    }
+
     /// Whether a packet had no route, or a question for a name found no server.
     pub fn has_tried(&self) -> bool {
-        let [ipv4, ipv6] =
-            [&self.ipv4, &self.ipv6].map(|file| file.as_ref().and_then(read).unwrap_or_default());
+        let [ipv4, ipv6] = [text_of(&self.ipv4), text_of(&self.ipv6)];
         let counts = |name| counter(&ipv4, name) + counter(&ipv6, name);
         let unanswered = if self.asks_loopback { counts("Udp:NoPorts") } else { 0 };
         counts("Ip:OutNoRoutes") + counts("Ip6OutNoRoutes") + unanswered > 0
     }
+}
+
+fn text_of(file: &Option<File>) -> String {
+    file.as_ref().and_then(read).unwrap_or_default()
 }
 
 fn read(file: &File) -> Option<String> {

@@ -28,6 +28,11 @@ fn unsupported() -> io::Error {
 pub struct NetCounters;
 
 impl NetCounters {
+    /// Nothing was refused.
+    pub fn was_refused(&self) -> bool {
+        false
+    }
+
     /// Nothing was tried.
     pub fn has_tried(&self) -> bool {
         false
