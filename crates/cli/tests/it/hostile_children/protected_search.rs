@@ -81,7 +81,7 @@ fn a_directory_that_a_command_closed_is_reported() {
         faults.check(told.stderr.contains(want), format!("{level:?}: the project: {told:?}"));
         let told = project.sh(&[], "true");
         let dir = project.dir().display().to_string();
-        let remedies = [format!("`chmod u+rx '{dir}'`"), format!("`picoclaw run --unprotect '{dir}'`")];
+        let remedies = [format!("`chmod u+rx {dir}`"), format!("`picoclaw run --unprotect {dir}`")];
         let is_refused = told.code == 125 && remedies.iter().all(|remedy| told.stderr.contains(remedy));
         faults.check(is_refused || is_root(), format!("{level:?}: the next start: {told:?}"));
         let told = project.sh(&["--unprotect", &dir], "true");
