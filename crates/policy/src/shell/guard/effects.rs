@@ -330,8 +330,10 @@ fn echo_output(call: &NamedCommand<'_>) -> PartialWord {
     let flags: String = call.args.iter().take_while(|arg| is_flag(arg)).map(PartialWord::as_str).collect();
     let words: Vec<&str> = call.args.iter().skip_while(|arg| is_flag(arg)).map(PartialWord::as_str).collect();
     let text = words.join(" ");
-    if flags.contains('e') && text.contains('\\') {
-        return decode_escapes(&text).map_or(PartialWord::gap(ANYTHING), PartialWord::text);
+    if text.contains('\\') {
+        // dash and zsh decode escapes without `-e`, bash with `shopt -s xpg_echo`.
+        let decoded = if flags.contains('e') { decode_escapes(&text) } else { None };
+        return decoded.map_or(PartialWord::gap(ANYTHING), PartialWord::text);
     }
     let end = if flags.contains('n') { "" } else { "\n" };
     PartialWord::text(format!("{text}{end}"))

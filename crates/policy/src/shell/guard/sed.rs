@@ -32,7 +32,7 @@ pub(super) fn effects(script: &str) -> Vec<Effect<'_>> {
         match command {
             's' => substitution(&mut rest, &mut effects),
             'y' => {
-                delimited(&mut rest, 2);
+                second_part(&mut rest, false);
             }
             'e' => effects.push(Effect::Runs(take_line(&mut rest))),
             'r' | 'R' => effects.push(Effect::Reads(take_line(&mut rest))),
@@ -58,12 +58,12 @@ fn next_command(rest: &mut &str) -> Option<char> {
         match c {
             '/' => {
                 *rest = tail;
-                until(rest, '/');
+                until(rest, '/', true);
             }
             '\\' => {
                 let delimiter = tail.chars().next()?;
                 *rest = &tail[delimiter.len_utf8()..];
-                until(rest, delimiter);
+                until(rest, delimiter, true);
             }
             'I' | 'M' if rest.len() < 2 || tail.starts_with([',', ' ', '{', 'p', 'd']) => *rest = tail,
             c if c.is_ascii_digit() || c.is_whitespace() || "$,~+!;{}".contains(c) => *rest = tail,
@@ -76,7 +76,7 @@ fn next_command(rest: &mut &str) -> Option<char> {
 }
 
 fn substitution<'s>(rest: &mut &'s str, effects: &mut Vec<Effect<'s>>) {
-    let Some(with) = delimited(rest, 2) else { return };
+    let Some(with) = second_part(rest, true) else { return };
     while let Some(flag) = rest.chars().next() {
         match flag {
             'e' => effects.push(Effect::Runs(with)),
@@ -92,36 +92,50 @@ fn substitution<'s>(rest: &mut &'s str, effects: &mut Vec<Effect<'s>>) {
     }
 }
 
-/// Skips parts between delimiters, and returns the last one.
-fn delimited<'s>(rest: &mut &'s str, parts: usize) -> Option<&'s str> {
+/// Skips both parts of `s` or `y`, of which only a regular expression has brackets, and returns the second.
+fn second_part<'s>(rest: &mut &'s str, brackets: bool) -> Option<&'s str> {
     let delimiter = rest.chars().next()?;
     *rest = &rest[delimiter.len_utf8()..];
-    let mut last = "";
-    for _ in 0..parts {
-        let before = *rest;
-        let length = until(rest, delimiter);
-        last = &before[..length];
-    }
-    Some(last)
+    until(rest, delimiter, brackets);
+    Some(until(rest, delimiter, false))
 }
 
-/// Skips past the delimiter, and returns the length of the part before it. Brackets and backslashes
-/// hide a delimiter.
-fn until(rest: &mut &str, delimiter: char) -> usize {
-    let mut escaped = false;
-    for (at, c) in rest.char_indices() {
-        if escaped {
-            escaped = false;
-        } else if c == '\\' {
-            escaped = true;
-        } else if c == delimiter {
-            *rest = &rest[at + c.len_utf8()..];
-            return at;
+/// Skips past the delimiter, and returns the part before it. A backslash hides a delimiter, and so do brackets if they count.
+fn until<'s>(rest: &mut &'s str, delimiter: char, brackets: bool) -> &'s str {
+    let all = *rest;
+    let mut at = 0;
+    while let Some(c) = all[at..].chars().next() {
+        if c == delimiter {
+            *rest = &all[at + c.len_utf8()..];
+            return &all[..at];
+        }
+        at += c.len_utf8();
+        match c {
+            '\\' => at += all[at..].chars().next().map_or(0, char::len_utf8),
+            '[' if brackets => at += bracket_len(&all[at..]),
+            _ => {}
         }
     }
-    let length = rest.len();
     *rest = "";
-    length
+    all
+}
+
+/// The length of what follows `[`, with the `]` that ends it: not a first one, and not that of a class such as `[:alpha:]`.
+fn bracket_len(text: &str) -> usize {
+    let mut at = usize::from(text.starts_with('^'));
+    at += usize::from(text[at..].starts_with(']'));
+    while let Some(c) = text[at..].chars().next() {
+        let class = [("[:", ":]"), ("[.", ".]"), ("[=", "=]")];
+        let end = class.iter().find(|(begin, _)| text[at..].starts_with(begin)).map(|(_, end)| end);
+        at += match end.and_then(|end| text[at + 2..].find(end)) {
+            Some(inside) => inside + 4,
+            None => c.len_utf8(),
+        };
+        if c == ']' {
+            break;
+        }
+    }
+    at
 }
 
 fn take_line<'s>(rest: &mut &'s str) -> &'s str {
@@ -154,6 +168,14 @@ mod tests {
             ("a hello w world", vec![]),
             ("/a\\/w b/d", vec![]),
             ("{s/a/b/;e id\n}", vec![Effect::Runs("id")]),
+            ("s/[/]/ /e", vec![Effect::Runs(" ")]),
+            ("s/[^]/]/x/w out", vec![Effect::Writes("out")]),
+            ("s/[[:alpha:]/]/x/w out", vec![Effect::Writes("out")]),
+            ("/[/]/e id", vec![Effect::Runs("id")]),
+            ("s/[/]/x/g", vec![]),
+            ("s/a\\[/b/w out", vec![Effect::Writes("out")]),
+            ("s/[^/]*$/e/", vec![]),
+            ("y/[/]/;p", vec![]),
         ] {
             assert_eq!(effects(script), want, "`{script}`");
         }

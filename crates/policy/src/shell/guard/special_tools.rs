@@ -10,14 +10,16 @@ use super::partial_word::{ANYTHING, PartialWord};
 use super::programs::{self, Operands, Program, Role, contains_any};
 use super::sed;
 use super::state::State;
+use super::xargs_find::exec_words;
 use crate::intent::Access;
 use std::rc::Rc;
 
 impl Interpreter<'_> {
     pub(super) fn find_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
-        let mut args = call.args.iter().map(PartialWord::as_str);
+        let mut args = call.args.iter();
         let mut starts = true;
-        while let Some(arg) = args.next() {
+        while let Some(arg) = args.next().map(PartialWord::as_str) {
+            let mut value = || args.next().map(PartialWord::as_str).unwrap_or_default();
             if starts && matches!(arg, "-H" | "-L" | "-P") {
                 continue;
             }
@@ -29,22 +31,18 @@ impl Interpreter<'_> {
             }
             match arg {
                 "-files0-from" => {
-                    let list = args.next().unwrap_or_default();
+                    let list = value();
                     self.judge_argument(list, Access::Read, state);
                     self.unknown_path(list);
                 }
                 "-newer" | "-anewer" | "-cnewer" | "-samefile" => {
-                    self.judge_argument(args.next().unwrap_or_default(), Access::Read, state);
+                    self.judge_argument(value(), Access::Read, state);
                 }
                 "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
-                    self.judge_argument(args.next().unwrap_or_default(), Access::Write, state);
+                    self.judge_argument(value(), Access::Write, state);
                 }
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                    for word in args.by_ref() {
-                        if word == ";" || word == "+" {
-                            break;
-                        }
-                    }
+                    exec_words(arg, &mut args);
                 }
                 _ => {}
             }

@@ -67,13 +67,12 @@ impl Interpreter<'_> {
                 continue;
             }
             let found = INSIDE.to_string();
-            let command = args.by_ref().take_while(|word| !matches!(word.as_str(), ";" | "+"));
             // Inside a string for a shell the mark stays a name, which must not be a command's.
             let filled = |word: &PartialWord| match word.as_str().contains(char::is_whitespace) {
                 true => word.clone(),
                 false => PartialWord::text(word.as_str().replace("{}", &found)),
             };
-            let argv: Vec<PartialWord> = command.map(filled).collect();
+            let argv: Vec<PartialWord> = exec_words(arg.as_str(), &mut args).iter().map(filled).collect();
             self.judge_bulk_deletion(&argv);
             let inner = self.run_words(&argv, call.input, state);
             flow = Some(self.keep_process_effects(state, inner));
@@ -87,14 +86,19 @@ impl Interpreter<'_> {
         let is_exec = |arg: &PartialWord| matches!(arg.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
         let own = call.args.iter().position(is_exec)?;
         let found = INSIDE.to_string();
-        let mut argv: Vec<PartialWord> = call.args[own + 1..]
-            .iter()
-            .map(|word| PartialWord::text(word.as_str().replace("{}", &found)))
-            .collect();
-        argv.push(PartialWord::gap(INSIDE));
-        self.judge_bulk_deletion(&argv);
-        let flow = self.run_words(&argv, call.input, state);
-        Some(UnwrappedCommand { own, flow: self.keep_process_effects(state, flow) })
+        let mut flow = Flow::either(state.clone());
+        // Options follow a command that `;` ends, and may give the next command.
+        for part in call.args[own..].split(|word| word.as_str() == ";") {
+            let Some(at) = part.iter().position(is_exec) else { continue };
+            let words = part[at + 1..].iter();
+            let mut argv: Vec<PartialWord> =
+                words.map(|word| PartialWord::text(word.as_str().replace("{}", &found))).collect();
+            argv.push(PartialWord::gap(INSIDE));
+            self.judge_bulk_deletion(&argv);
+            let inner = self.run_words(&argv, call.input, state);
+            flow = self.keep_process_effects(state, inner);
+        }
+        Some(UnwrappedCommand { own, flow })
     }
 
     /// `rm` over a list of files is bulk deletion, whatever its options.
@@ -144,6 +148,22 @@ impl Interpreter<'_> {
         }
         UnwrappedCommand { own, flow: self.keep_process_effects(state, flow) }
     }
+}
+
+/// The words of a command of `find`: up to `;`, or to a `+` directly after `{}`, which only `-exec` and `-execdir` have.
+pub(super) fn exec_words<'a>(
+    action: &str,
+    args: &mut std::slice::Iter<'a, PartialWord>,
+) -> &'a [PartialWord] {
+    let all = args.as_slice();
+    let ends = |at: &usize| match all[*at].as_str() {
+        ";" => true,
+        "+" => action.starts_with("-exec") && *at > 0 && all[at - 1].as_str() == "{}",
+        _ => false,
+    };
+    let end = (0..all.len()).find(ends).unwrap_or(all.len());
+    *args = all[(end + 1).min(all.len())..].iter();
+    &all[..end]
 }
 
 /// Options of xargs that leave its items as they are.
