@@ -80,6 +80,7 @@ impl Ground {
             confinement: Confinement::Nothing,
             cwd: &self.cwd,
             home: Some(&self.home),
+            script_is_input: false,
             dialect: Dialect::Bash,
             file_system,
         }
@@ -118,7 +119,7 @@ pub(crate) fn typical(instance: &BenchInstance, table: &mut Table) -> Result<(),
                     Ok(())
                 },
                 &mut || {
-                    let _ = black_box(instance.warden.inspect_command(
+                    let _ = black_box(instance.warden.inspect_input(
                         black_box(command),
                         cwd,
                         &instance.subject,

@@ -96,7 +96,7 @@ pub(crate) fn growing(instance: &BenchInstance, table: &mut Table) -> Result<(),
         }
         let longest = shape.of(LENGTHS[LENGTHS.len() - 1]);
         let on_host = often(&mut || {
-            let _ = black_box(instance.warden.inspect_command(
+            let _ = black_box(instance.warden.inspect_input(
                 black_box(&longest),
                 Path::new(""),
                 &instance.subject,

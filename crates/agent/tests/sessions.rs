@@ -108,13 +108,29 @@ fn what_is_typed_into_a_shell_is_judged_as_a_command() {
         ("behind a harmless one", "echo a\nrm -rf .\n"),
         ("half a line could become anything", "rm -r"),
         ("a climbing path: nobody knows where the shell stands", "cat ../x\n"),
+        ("`read` may take the beginning of a here-document", "read a\ncat <<'E'\nfind . -delete\nE\n"),
+        ("the rest of a here-document could be another command", "cat <<'E'\n"),
+        ("a part of a line", "head -c 5\necho rm -rf .\n"),
+        ("an earlier line, changed", "!!:s/echo a/rm/\n"),
+        ("an earlier line, changed", "^echo a^rm^\n"),
     ] {
         let reply = write(data);
         assert!(matches!(&reply, Reply::Refused(_)), "{why}: {reply:?}");
         assert!(reply.text().starts_with("Command blocked by safety guard"), "{why}: {reply:?}");
     }
-    assert!(matches!(write("echo judged-$((6*7))\n"), Reply::Done(_)));
-    fixture.read_until("s", &shell, "judged-42");
+    assert!(matches!(write("[ a != b ] && ! false; echo judged-$((6*7))!\n"), Reply::Done(_)));
+    fixture.read_until("s", &shell, "judged-42!");
+}
+
+#[test]
+fn every_program_that_becomes_a_shell_is_one() {
+    let fixture = Fixture::new();
+    for command in ["sleep 1; bash", "env dash", "script -q", "tcsh"] {
+        let shell = fixture.start("s", command, false);
+        let reply =
+            fixture.exec("s", json!({"action": "write", "sessionId": shell, "data": "find . -delete\n"}));
+        assert!(matches!(reply, Reply::Refused(_)), "{command}: {reply:?}");
+    }
 }
 
 #[test]

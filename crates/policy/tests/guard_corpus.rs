@@ -70,6 +70,7 @@ fn judged(guard: &Guard, confinement: Confinement, text: &str) -> Judgement {
         confinement,
         cwd: &cwd,
         home: Some(&home),
+        script_is_input: false,
         dialect: Dialect::Bash,
         file_system: &Table,
     };

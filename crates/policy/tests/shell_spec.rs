@@ -135,6 +135,7 @@ fn judged(row: &Row, mode: Mode) -> Judgement {
         confinement: if row.cage.unwrap_or(false) { Confinement::Cage } else { Confinement::Fence },
         cwd: &cwd,
         home: Some(&home),
+        script_is_input: false,
         dialect: Dialect::Bash,
         file_system: &Table,
     };

@@ -161,7 +161,7 @@ impl Warden {
     /// Prepares a command that would start in `cwd`: runs the guard on it and looks the directory
     /// up.
     pub fn prepare_command(&self, command: &str, cwd: &Path, subject: &Subject) -> Result<Exec, LocateError> {
-        let (judgement, operands) = self.inspect(command, cwd, subject)?;
+        let (judgement, operands) = self.inspect(command, cwd, subject, false)?;
         let Located { target: cwd, place } = self.locate(Access::List, cwd, subject)?;
         let env = self.exec_env.agent(&subject.agent);
         let layers = env.map(|env| env.confined.layers()).unwrap_or_default();
@@ -169,22 +169,23 @@ impl Warden {
         Ok(Exec { intent, place, layers, operands, mode: RunMode::default() })
     }
 
-    /// What the guard finds in `command`, if it ran in `cwd`.
-    pub fn inspect_command(
+    /// What the guard finds in lines for a shell that waits for them in `cwd`.
+    pub fn inspect_input(
         &self,
-        command: &str,
+        lines: &str,
         cwd: &Path,
         subject: &Subject,
     ) -> Result<Judgement, LocateError> {
-        self.inspect(command, cwd, subject).map(|(judgement, _)| judgement)
+        self.inspect(lines, cwd, subject, true).map(|(judgement, _)| judgement)
     }
 
-    /// The same, and what its paths lead to if a person may be asked about it.
+    /// What the guard finds in `command`, and what its paths lead to if a person may be asked about it.
     fn inspect(
         &self,
         command: &str,
         cwd: &Path,
         subject: &Subject,
+        script_is_input: bool,
     ) -> Result<(Judgement, Operands), LocateError> {
         let cwd = self.absolute(cwd, subject)?;
         let unknown = || LocateError::NoAgent(subject.agent.clone());
@@ -193,6 +194,7 @@ impl Warden {
         let context = CommandContext {
             cwd: &cwd,
             home: env.home.as_ref(),
+            script_is_input,
             dialect: self.exec_env.shell(),
             confinement: env.confinement,
             file_system: &host,

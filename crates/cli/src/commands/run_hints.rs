@@ -1,5 +1,6 @@
 //! What a command that was run in a cage may have missed, as far as its words tell: the program, and those of a shell's line.
 
+use picoclaw_policy::shell::guard::is_shell;
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 
@@ -13,8 +14,6 @@ pub(crate) struct CommandText {
 /// What separates commands in a line, and words in a command.
 const BETWEEN_COMMANDS: [char; 6] = [';', '|', '&', '(', ')', '\n'];
 const BETWEEN_WORDS: [char; 7] = [' ', '\t', '<', '>', '"', '\'', '='];
-
-const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
 
 const DEBUGGERS: [&str; 9] =
     ["gdb", "lldb", "rust-gdb", "rust-lldb", "strace", "ltrace", "perf", "rr", "gdbserver"];
@@ -73,7 +72,7 @@ impl CommandText {
         let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
         let words = without_wrappers(&words);
         let is_line = |word: &str| word.starts_with('-') && word.ends_with('c');
-        let is_shell = words.first().is_some_and(|first| SHELLS.contains(&file_name(first)));
+        let is_shell = words.first().is_some_and(|first| is_shell(file_name(first)));
         let line = words.iter().skip_while(|word| !is_line(word)).nth(1).filter(|_| is_shell);
         let of_line = line.into_iter().flat_map(|line| line.split(BETWEEN_COMMANDS)).map(|part| {
             let words: Vec<&str> = part.split_whitespace().collect();

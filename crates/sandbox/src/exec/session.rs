@@ -5,13 +5,12 @@
 use crate::launch::{Background, BackgroundError, ClosedNetwork, State, TruncatedOutput};
 use crate::permit::OutcomeGuard;
 use crate::protect::{Report, Watch};
-use picoclaw_policy::shell::guard::Judgement;
+use picoclaw_policy::shell::guard::{Judgement, is_shell};
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 
-/// Shells: their input is commands.
-const SHELLS: &[&str] =
-    &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "busybox", "csh", "tcsh", "rbash"];
+/// Programs that start a person's shell where no command is given.
+const START_A_SHELL: [&str; 7] = ["chroot", "newgrp", "screen", "script", "su", "tmux", "unshare"];
 
 /// What reads a session's input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +30,7 @@ impl Program {
         let reads_commands = judgement.commands.iter().any(|command| {
             let name = command.argv.first().map_or("…", String::as_str);
             let base = Path::new(name).file_name().and_then(|base| base.to_str()).unwrap_or("…");
-            base.contains('…') || SHELLS.contains(&base.trim_start_matches('-'))
+            base.contains('…') || is_shell(base.trim_start_matches('-')) || START_A_SHELL.contains(&base)
         });
         if reads_commands { Self::Shell } else { Self::Other }
     }

@@ -127,7 +127,7 @@ fn judge_lines(context: &ToolContext<'_>, data: &str) -> Result<Judgement, Reply
     let lines = data.trim_end_matches('\n');
     let mut judgement = context
         .warden
-        .inspect_command(lines, Path::new(""), context.subject)
+        .inspect_input(lines, Path::new(""), context.subject)
         .map_err(|why| file_access::invalid(context, "exec", &why.to_string()))?;
     if judgement.is_allowed() && !data.ends_with('\n') {
         judgement.finding = Some(Finding {

@@ -42,6 +42,8 @@ pub struct GuardContext<'a> {
     pub cwd: &'a CleanPath,
     /// The child's `HOME`.
     pub home: Option<&'a CleanPath>,
+    /// Whether the shell reads the text from its standard input.
+    pub script_is_input: bool,
     /// The shell's dialect.
     pub dialect: Dialect,
     /// Lookups in the file system.

@@ -143,6 +143,7 @@ impl Interpreter<'_> {
                 self.run_file(&place, Language::Shell(Dialect::Bash), &state, &named);
             }
         }
+        self.judge_partial_read(&named);
         if let Some(flow) = self.builtin(&named, &state) {
             return flow;
         }

@@ -163,6 +163,10 @@ impl Guard {
             return Ok(());
         }
         let script = parse(text, context.dialect)?;
+        if context.script_is_input {
+            interpreter.judge_history(text);
+            interpreter.judge_lines(text, &script);
+        }
         interpreter.script(&script, Rc::new(State::new(context.cwd)), &Input::Inherited);
         Ok(())
     }

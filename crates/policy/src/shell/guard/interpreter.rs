@@ -132,6 +132,8 @@ pub(super) struct Interpreter<'a> {
     pub(super) locals: Vec<Vec<String>>,
     /// Whether an allow pattern covers the current simple command.
     pub(super) lifted: bool,
+    /// Whether a shell reads the current text from its standard input.
+    pub(super) script_is_input: bool,
     /// Number of strings of other languages that were parsed as commands.
     pub(super) strings: usize,
     /// Aliases that the line gave to git; they outlast the shell that defines them.
@@ -161,6 +163,7 @@ impl<'a> Interpreter<'a> {
             escaped: None,
             locals: Vec::new(),
             lifted: false,
+            script_is_input: context.script_is_input,
             strings: 0,
             git_aliases: BTreeSet::new(),
             seen: BTreeSet::new(),
@@ -260,6 +263,9 @@ impl<'a> Interpreter<'a> {
         let lifted = std::mem::take(&mut self.lifted);
         let at_hand = self.current.take();
         self.nested += 1;
+        if self.script_is_input {
+            self.judge_lines(code, &script);
+        }
         let flow = self.script(&script, state.clone(), input);
         self.nested -= 1;
         self.current = at_hand;

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 /// Shells with a supported grammar.
-pub(super) const SHELLS: &str = "sh bash zsh dash ksh ksh93 mksh ash yash rbash fish csh tcsh pwsh hush";
+const SHELLS: &str = "sh bash zsh dash ksh ksh93 mksh ash yash rbash fish csh tcsh pwsh hush";
 
 /// An interpreter of another language: its names, the letters and names of options with code, and the
 /// letters of options with another value.
@@ -55,15 +55,20 @@ fn find(name: &str) -> Option<&'static InterpreterSpec> {
     INTERPRETERS.iter().find(|known| has_word(known.names, name) || has_word(known.names, plain))
 }
 
+/// Whether this program is a shell: its input is commands.
+pub fn is_shell(name: &str) -> bool {
+    has_word(SHELLS, name)
+}
+
 /// Whether a program runs code that its arguments or its input give.
 pub(super) fn runs_code(name: &str) -> bool {
-    has_word(SHELLS, name) || find(name).is_some()
+    is_shell(name) || find(name).is_some()
 }
 
 impl Interpreter<'_> {
     /// Judges the code that a program runs; `None` if it runs none.
     pub(super) fn judge_interpreter(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) -> Option<Flow> {
-        if has_word(SHELLS, call.name) {
+        if is_shell(call.name) {
             return Some(self.shell(call, state));
         }
         let interpreter = find(call.name)?;
@@ -242,6 +247,8 @@ impl Interpreter<'_> {
                 &call.words(),
             );
         }
+        let is_script = matches!(language, Language::Shell(_));
+        let outer = std::mem::replace(&mut self.script_is_input, is_script);
         match call.input {
             Input::Inherited => {}
             Input::Piped(_) => {
@@ -262,6 +269,7 @@ impl Interpreter<'_> {
                 }
             }
         }
+        self.script_is_input = outer;
     }
 
     /// A file that is run: its content must be known if this line wrote it.

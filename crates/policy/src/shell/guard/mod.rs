@@ -26,6 +26,7 @@ mod glob;
 #[expect(clippy::module_inception, reason = "the file is named after the type it defines")]
 mod guard;
 mod inline_code;
+mod input_script;
 mod interpreter;
 mod interpreters;
 mod options;
@@ -49,3 +50,4 @@ pub use context::{Confinement, FileSystem, GuardContext, NoFileSystem, Resolved}
 pub use explain::{DANGEROUS, Explanation, OUTSIDE};
 pub use finding::{Finding, Kind, Remedy};
 pub use guard::{Guard, Judgement, ParsedCommand};
+pub use interpreters::is_shell;
