@@ -127,7 +127,7 @@ impl BudgetStore {
     }
 
     /// Adds tokens to today's usage, and returns the sum. Other processes do so too, hence the lock.
-    fn line_file(&self, agent: &AgentId, tokens: u64) -> Result<u64, StateError> {
+    fn add(&self, agent: &AgentId, tokens: u64) -> Result<u64, StateError> {
         let _lock = self.0.lock(&format!("{agent}.lock"), LOCK_TIMEOUT)?;
         let usage = DailyUsage { day: today(), tokens: self.used_today(agent)? + tokens };
         let text = serde_json::to_vec(&usage).unwrap_or_default();
@@ -138,12 +138,12 @@ impl BudgetStore {
 
 impl TokenBudget {
     /// Adds the tokens of a request.
-    pub(super) fn line_file(&self, tokens: u64) -> Result<(), StateError> {
+    pub(super) fn add(&self, tokens: u64) -> Result<(), StateError> {
         for turn in &self.turns {
             turn.used.fetch_add(tokens, Ordering::Relaxed);
         }
         for day in &self.days {
-            day.used.store(day.store.line_file(&day.agent, tokens)?, Ordering::Relaxed);
+            day.used.store(day.store.add(&day.agent, tokens)?, Ordering::Relaxed);
         }
         Ok(())
     }

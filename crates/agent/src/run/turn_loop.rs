@@ -308,7 +308,7 @@ impl TurnLoop<'_> {
             };
             self.outcome.model = model;
             self.outcome.usage += answer.usage;
-            self.active.budget.line_file(tokens)?;
+            self.active.budget.add(tokens)?;
             return Ok(answer);
         }
     }

@@ -179,21 +179,21 @@ impl Tool for SearchTool {
         }
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &ToolContext<'_>) -> Outcome {
+    fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome {
         let query = match self.mode {
             SearchMode::Bm25 => arguments.text("query"),
             SearchMode::Regex => arguments.text("pattern"),
         };
         // A search has no effect, but every call leaves its two records.
-        visit.warden.record_read_only(self.name(), visit.subject, query);
+        context.warden.record_read_only(self.name(), context.subject, query);
         match self.search(query) {
             Err(why) => Reply::Failed(why).into(),
             Ok(matches) => {
-                let policy = visit.warden.policy();
+                let policy = context.warden.policy();
                 let offered =
-                    matches.into_iter().filter(|tool| policy.check_tool(&tool.0, visit.subject).is_ok());
+                    matches.into_iter().filter(|tool| policy.check_tool(&tool.0, context.subject).is_ok());
                 let found: Vec<_> = offered.take(self.discovery.max_results).collect();
-                self.discovery.reveal(visit.subject, found.iter().map(|tool| tool.0.clone()));
+                self.discovery.reveal(context.subject, found.iter().map(|tool| tool.0.clone()));
                 let rows: Vec<_> =
                     found.iter().map(|tool| json!({"name": tool.0, "description": tool.1})).collect();
                 Reply::Done(json!({"tools": rows}).to_string()).into()

@@ -100,20 +100,26 @@ fn mark_elicitation(params: &mut Map<String, Value>, server: &str) {
     params.insert("message".to_owned(), marked(server, message));
 }
 
-/// Marks the instructions and every text.
+/// Marks the instructions and every text, also those of tool results.
 fn mark_sampling(params: &mut Map<String, Value>, server: &str) {
     let prompt = params.get("systemPrompt").and_then(Value::as_str).unwrap_or_default();
     params.insert("systemPrompt".to_owned(), marked(server, prompt));
     let messages = params.get_mut("messages").and_then(Value::as_array_mut);
     for message in messages.into_iter().flatten() {
-        let contents = match &mut message["content"] {
-            Value::Array(contents) => contents.iter_mut().collect(),
-            content => vec![content],
-        };
-        for content in contents {
-            if let Some(text) = content.get("text").and_then(Value::as_str).map(str::to_owned) {
-                content["text"] = marked(server, &text);
-            }
+        mark_content(message, server);
+    }
+}
+
+/// Marks the texts of the content of a message, or of a tool result in one.
+fn mark_content(holder: &mut Value, server: &str) {
+    let contents = match holder.get_mut("content") {
+        Some(Value::Array(contents)) => contents.iter_mut().collect(),
+        content => Vec::from_iter(content),
+    };
+    for content in contents {
+        if let Some(text) = content.get("text").and_then(Value::as_str).map(str::to_owned) {
+            content["text"] = marked(server, &text);
         }
+        mark_content(content, server);
     }
 }

@@ -523,6 +523,23 @@ fn what_a_server_asks_of_its_host_needs_leave_and_is_marked() {
 }
 
 #[test]
+fn every_text_of_a_sampling_request_is_marked_and_a_malformed_one_passes() {
+    let mut stage = Stage::new();
+    stage.restart_allowing(AllowedRequests { sampling: true, elicitation: false });
+    let ask = |stage: &mut Stage, messages: Value| {
+        stage.server(json!({"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage", "params": {"messages": messages}}));
+        stage.host_heard().remove(0)["params"]["messages"].take()
+    };
+    let nested = json!([{"content": [{"type": "tool_result", "content": [{"type": "text", "text": "hi"}]}]}]);
+    assert_eq!(ask(&mut stage, nested)[0]["content"][0]["content"][0]["text"], "[from server srv] hi");
+    for malformed in
+        [json!(["x"]), json!([5, null, {"content": "x"}, {"content": ["x"]}]), json!([{"role": "user"}])]
+    {
+        assert_eq!(ask(&mut stage, malformed.clone()), malformed);
+    }
+}
+
+#[test]
 fn an_answer_that_is_too_long_ends_its_own_request_alone() {
     let mut stage = Stage::new();
     stage
