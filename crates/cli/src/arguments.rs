@@ -190,7 +190,7 @@ pub(crate) struct AgentArguments {
 /// `picoclaw gateway`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "SIGHUP reloads the configuration; SIGTERM stops the gateway within 15 seconds. Listening for other machines needs `gateway.token`, of at least 16 characters."
+    after_help = "SIGHUP reloads the configuration; SIGTERM stops the gateway within 15 seconds. Listening for other machines needs `gateway.token`, of at least 16 characters, 6 of them different."
 )]
 pub(crate) struct GatewayArguments {
     /// Address to listen on, instead of `gateway.host`: an IP address, `localhost` or `*`

@@ -70,7 +70,7 @@ pub(crate) struct AddArguments {
     /// When
     #[command(flatten)]
     when: WhenArguments,
-    /// The agent that owns the job; `main` by default
+    /// The agent that owns the job; the default agent by default
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
     /// The time zone of an expression, such as `Europe/Berlin`; the system's by default

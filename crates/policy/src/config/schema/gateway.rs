@@ -39,6 +39,6 @@ const ANCHOR: &[Key] = &[
 
 /// `heartbeat`.
 pub(super) const HEARTBEAT: &[Key] = &[
-    Key::flag("enabled", false, "Whether the main agent wakes up."),
+    Key::flag("enabled", false, "Whether the default agent wakes up."),
     Key::count("interval", 30, 525_600, "Minutes between two; 0 is 30, and fewer than 5 is 5."),
 ];

@@ -15,7 +15,7 @@ pub(crate) const ROOT: &[Key] = &[
     Key::section("tools", tools::TOOLS_SECTION, "Tools, and what they may touch."),
     Key::section("isolation", isolation::ISOLATION, "The cage around child processes."),
     Key::section("hooks", hooks::HOOKS, "Programs that watch or decide."),
-    Key::section("heartbeat", gateway::HEARTBEAT, "The regular wake-up of the main agent."),
+    Key::section("heartbeat", gateway::HEARTBEAT, "The regular wake-up of the default agent."),
     Key::section("ledger", gateway::LEDGER, "The audit log."),
     Key::section("gateway", gateway::GATEWAY, "The long-running process and its HTTP interface."),
     Key::new(
