@@ -122,7 +122,10 @@ impl Findings {
 }
 
 fn refused(verdict: &str, no: &Refusal) -> Value {
-    json!({"verdict": verdict, "code": no.code.as_str(), "rule": no.rule, "layer": no.layer.as_str(), "sentence": no.sentence, "hint": no.hint})
+    let mut members = no.to_json();
+    members["verdict"] = verdict.into();
+    members["sentence"] = no.sentence.as_str().into();
+    members
 }
 
 fn reasons(no: &Refusal) -> String {

@@ -6,6 +6,7 @@ use crate::credentials::holds_credentials;
 use crate::intent::{Access, Target};
 use crate::shell::guard::OUTSIDE as COMMAND_OUTSIDE;
 use crate::subject::AgentId;
+use serde_json::{Value, json};
 use std::fmt;
 
 /// Why an effect is refused. Programs match on this.
@@ -127,6 +128,24 @@ pub struct Refusal {
     pub layer: Layer,
     /// The narrowest setting that would allow it, or why none would.
     pub hint: String,
+}
+
+impl Refusal {
+    /// A call whose arguments cannot be used.
+    pub fn invalid_arguments(sentence: impl Into<String>) -> Self {
+        Self {
+            code: Code::InvalidArguments,
+            sentence: sentence.into(),
+            rule: "tools".to_owned(),
+            layer: Layer::Registry,
+            hint: String::new(),
+        }
+    }
+
+    /// Its members for clients that have the sentence from the text.
+    pub fn to_json(&self) -> Value {
+        json!({"code": self.code.as_str(), "rule": self.rule, "layer": self.layer.as_str(), "hint": self.hint})
+    }
 }
 
 impl fmt::Display for Refusal {

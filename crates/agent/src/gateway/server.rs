@@ -251,7 +251,8 @@ fn event_json(event: &Event) -> Option<Value> {
             if let (Reply::Refused(no) | Reply::NeedsApproval(no), Some(fields)) =
                 (reply, data.as_object_mut())
             {
-                let refusal = json!({"code": no.code.as_str(), "rule": no.rule, "layer": no.layer.as_str(), "sentence": no.sentence, "hint": no.hint});
+                let mut refusal = no.to_json();
+                refusal["sentence"] = no.sentence.as_str().into();
                 fields.insert("refusal".to_owned(), refusal);
             }
             Some(data)

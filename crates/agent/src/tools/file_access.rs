@@ -65,13 +65,7 @@ fn sentence_and_hint(error: &str) -> (String, String) {
 
 /// Refuses arguments that match the schema, but not each other.
 pub(super) fn invalid(context: &ToolContext<'_>, tool: &str, sentence: &str) -> Reply {
-    let refusal = Refusal {
-        code: Code::InvalidArguments,
-        sentence: sentence.to_owned(),
-        rule: "tools".to_owned(),
-        layer: Layer::Registry,
-        hint: String::new(),
-    };
+    let refusal = Refusal::invalid_arguments(sentence);
     Reply::Refused(context.warden.refuse_call(tool, context.subject, refusal))
 }
 

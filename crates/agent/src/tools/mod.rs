@@ -21,6 +21,7 @@ pub use context::{ToolContext, unwatched};
 pub use discovery::Discovery;
 pub(crate) use discovery::SearchTool;
 pub use pending::{Outcome, PendingCall};
-pub use registry::{Registry, Tool, schema_of, schema_of_parameters};
+pub use registry::{Registry, Tool};
+pub(crate) use schema::json_schema;
 pub use schema::{Need, Parameter, Type};
 pub use web_fetch::WebFetch;

@@ -15,7 +15,7 @@ use super::web_fetch::WebFetch;
 use super::write_file::WriteFile;
 use crate::call::{Call, Reply};
 use picoclaw_policy::config::ToolsConfig;
-use picoclaw_policy::{Code, Layer, Refusal, Subject};
+use picoclaw_policy::{Code, Refusal, Subject};
 use picoclaw_sandbox::Redactor;
 use picoclaw_sandbox::permit::{Answer, Approval};
 use serde_json::Value;
@@ -203,16 +203,6 @@ impl Registry {
     }
 }
 
-/// The schema that a model is shown for a tool.
-pub fn schema_of(tool: &dyn Tool) -> Value {
-    tool.schema()
-}
-
-/// The schema of a parameter list.
-pub fn schema_of_parameters(parameters: &[Parameter]) -> Value {
-    json_schema(parameters)
-}
-
 /// Filters secrets from the reply and logs how it went.
 pub(super) fn finish(reply: Reply, tool: &str, redactor: &Redactor) -> Reply {
     let reply = reply.map_text(|text| redactor.clean_own(text));
@@ -226,7 +216,6 @@ pub(super) fn finish(reply: Reply, tool: &str, redactor: &Redactor) -> Reply {
 }
 
 fn reject(context: &ToolContext<'_>, call: &Call, code: Code, sentence: String) -> Outcome {
-    let refusal =
-        Refusal { code, sentence, rule: "tools".to_owned(), layer: Layer::Registry, hint: String::new() };
+    let refusal = Refusal { code, ..Refusal::invalid_arguments(sentence) };
     Reply::Refused(context.warden.refuse_call(&call.tool, &call.subject, refusal)).into()
 }

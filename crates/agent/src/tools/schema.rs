@@ -46,7 +46,7 @@ impl Type {
 }
 
 /// The JSON Schema of a parameter list.
-pub(super) fn json_schema(parameters: &[Parameter]) -> Value {
+pub(crate) fn json_schema(parameters: &[Parameter]) -> Value {
     let properties: Map<String, Value> = parameters
         .iter()
         .map(|p| {

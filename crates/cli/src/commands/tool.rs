@@ -11,7 +11,7 @@ use picoclaw_agent::call::{Call, Reply};
 use picoclaw_agent::executor::{ToolExecutor, Watcher};
 use picoclaw_agent::hooks::CallHooks;
 use picoclaw_agent::mcp::client::can_be_of;
-use picoclaw_agent::tools::{Outcome, Registry, ToolContext, schema_of, unwatched};
+use picoclaw_agent::tools::{Outcome, Registry, ToolContext, unwatched};
 use picoclaw_policy::Origin;
 use picoclaw_sandbox::launch::CancelToken;
 use picoclaw_sandbox::printable;
@@ -134,7 +134,7 @@ fn parse_call(arguments: &ToolArguments, settings: &Settings) -> Result<Call> {
 fn print_tools(registry: &Registry, arguments: &ToolArguments, settings: &Settings) -> Result<Exit> {
     if arguments.as_json {
         for tool in registry.tools() {
-            let entry = serde_json::json!({"name": tool.name(), "description": tool.about(), "parameters": schema_of(tool)});
+            let entry = serde_json::json!({"name": tool.name(), "description": tool.about(), "parameters": tool.schema()});
             print::line(&print::untrusted(&entry.to_string()))?;
         }
         return Ok(Exit::Done);

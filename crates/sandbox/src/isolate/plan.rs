@@ -136,9 +136,7 @@ impl Plan {
             (None, limit) => (limit << 19).min(MAX_BYTES),
         }
     }
-}
 
-impl Plan {
     /// Directories that lie on a tmpfs of the cage: its root, and what is private.
     pub(crate) fn private_dirs(&self) -> Vec<PathBuf> {
         let private = self.mounts.iter().filter_map(|rule| match rule {

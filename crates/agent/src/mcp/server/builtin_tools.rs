@@ -4,8 +4,8 @@ use super::policy_summary::PolicySummary;
 use super::roots::Roots;
 use crate::call::Call;
 use crate::dry_run::{Action, Findings, evaluate};
-use crate::tools::{Arguments, Need, Parameter, Type, schema_of_parameters};
-use picoclaw_policy::{Code, Layer, Refusal, Verdict};
+use crate::tools::{Arguments, Need, Parameter, Type, json_schema};
+use picoclaw_policy::{Refusal, Verdict};
 use picoclaw_sandbox::warden::Warden;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -27,14 +27,14 @@ const CHECK_PARAMETERS: &[Parameter] = &[
 
 /// The input schema of `check`.
 pub(super) fn check_schema() -> Value {
-    let mut schema = schema_of_parameters(CHECK_PARAMETERS);
+    let mut schema = json_schema(CHECK_PARAMETERS);
     schema["properties"]["action"]["enum"] = json!(["exec", "read", "write"]);
     schema
 }
 
 /// The input schema of `policy`.
 pub(super) fn policy_schema() -> Value {
-    schema_of_parameters(&[])
+    json_schema(&[])
 }
 
 /// A result as text and as an object.
@@ -85,11 +85,5 @@ pub(super) fn run(
 }
 
 fn invalid_arguments(tool: &str, why: &str) -> Refusal {
-    Refusal {
-        code: Code::InvalidArguments,
-        sentence: format!("invalid arguments for tool {tool:?}: {why}"),
-        rule: "tools".to_owned(),
-        layer: Layer::Registry,
-        hint: String::new(),
-    }
+    Refusal::invalid_arguments(format!("invalid arguments for tool {tool:?}: {why}"))
 }

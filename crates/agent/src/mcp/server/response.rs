@@ -36,9 +36,7 @@ pub(super) fn reply_result(tool: &str, reply: Reply) -> CallToolResult {
 
 /// The result of a refused call.
 pub(super) fn refusal_result(no: &Refusal) -> CallToolResult {
-    let structured =
-        json!({"code": no.code.as_str(), "rule": no.rule, "layer": no.layer.as_str(), "hint": no.hint});
-    failure(no.to_string(), structured)
+    failure(no.to_string(), no.to_json())
 }
 
 /// A successful result.

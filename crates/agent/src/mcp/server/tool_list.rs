@@ -2,7 +2,7 @@
 //! accepts.
 
 use super::builtin_tools;
-use crate::tools::{self, Registry, schema_of};
+use crate::tools::{self, Registry};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ fn registry_tool(tool: &dyn tools::Tool) -> Tool {
         ),
         _ => output_schema(json!({}), "text"),
     };
-    describe(tool.name(), tool.about(), schema_of(tool), output)
+    describe(tool.name(), tool.about(), tool.schema(), output)
 }
 
 fn describe(name: &str, about: &str, input: Value, output: Value) -> Tool {

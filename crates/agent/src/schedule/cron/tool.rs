@@ -10,7 +10,7 @@ use super::store::Store;
 use crate::call::Reply;
 use crate::tools::{Arguments, Need, Outcome, Parameter, Tool, ToolContext, Type};
 use picoclaw_policy::config::ToolsConfig;
-use picoclaw_policy::{Code, Layer, Refusal, ScheduleIntent, Verdict};
+use picoclaw_policy::{Code, Refusal, ScheduleIntent, Verdict};
 use picoclaw_sandbox::effects::ScheduleEdit;
 use picoclaw_sandbox::{printable, printable_json};
 use std::path::Path;
@@ -212,12 +212,5 @@ fn list_text(jobs: &[Job]) -> String {
 }
 
 fn invalid(context: &ToolContext<'_>, why: &str) -> Reply {
-    let refusal = Refusal {
-        code: Code::InvalidArguments,
-        sentence: why.to_owned(),
-        rule: "tools".to_owned(),
-        layer: Layer::Registry,
-        hint: String::new(),
-    };
-    Reply::Refused(context.warden.refuse_call(NAME, context.subject, refusal))
+    Reply::Refused(context.warden.refuse_call(NAME, context.subject, Refusal::invalid_arguments(why)))
 }

@@ -4,7 +4,6 @@ use crate::print;
 use picoclaw_agent::call::Reply;
 use picoclaw_agent::run::SubagentEvent;
 use picoclaw_agent::run::{Event, TurnOutcome};
-use picoclaw_policy::Refusal;
 use picoclaw_sandbox::printable_json;
 use serde_json::{Value, json};
 use std::io;
@@ -46,13 +45,9 @@ fn result_json(id: &str, tool: &str, reply: &Reply, took: Duration) -> Value {
         "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     });
     if let (Reply::Refused(no) | Reply::NeedsApproval(no), Some(fields)) = (reply, line.as_object_mut()) {
-        fields.insert("refusal".to_owned(), refusal_json(no));
+        fields.insert("refusal".to_owned(), no.to_json());
     }
     line
-}
-
-fn refusal_json(no: &Refusal) -> Value {
-    json!({"code": no.code.as_str(), "rule": no.rule, "layer": no.layer.as_str(), "hint": no.hint})
 }
 
 /// The last line of a successful turn.
@@ -74,7 +69,7 @@ pub(super) fn error_json(message: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use picoclaw_policy::{Code, Layer};
+    use picoclaw_policy::{Code, Layer, Refusal};
 
     #[test]
     fn a_refusal_is_told_with_its_reasons() {
