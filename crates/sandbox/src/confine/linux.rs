@@ -16,6 +16,7 @@ use crate::state_dir::StateDir;
 use picoclaw_policy::config::{ExposeMode, IsolationConfig};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A cage as planned, for any backend.
 pub(crate) struct PlannedCage<'r> {
@@ -40,6 +41,9 @@ const HOME_LINK: &str = "/run/home";
 
 /// The largest `/etc/passwd` that is read.
 const MAX_PASSWD_BYTES: u64 = 1 << 20;
+
+/// How long a start waits for another one that writes the same file.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The longest path of a temporary directory that needs no link.
 const MAX_TEMP_BYTES: usize = 60;
@@ -260,8 +264,41 @@ fn write_git_config(user: &UserEnvironment, git: &PassedGitConfig) -> Option<Pat
 fn written(home: &Path, (directory, name): (&str, &str), text: &str) -> Option<PathBuf> {
     let directory = StateDir::open(home, directory).ok()?;
     let max = text.len() as u64;
-    if directory.read(name, max).ok().flatten().is_none_or(|known| known != text.as_bytes()) {
-        directory.replace(name, text.as_bytes()).ok()?;
+    let is_current =
+        || directory.read(name, max).ok().flatten().is_some_and(|known| known == text.as_bytes());
+    if !is_current() {
+        // Of several starts at a time one replaces the file: mounting a file that is just replaced fails with ESTALE.
+        let _lock = directory.lock("lock", LOCK_TIMEOUT).ok()?;
+        if !is_current() {
+            directory.replace(name, text.as_bytes()).ok()?;
+        }
     }
     Some(directory.path().join(name))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests look at files by hand")]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+    use std::sync::Barrier;
+
+    #[test]
+    fn a_file_that_one_start_has_written_is_not_replaced_by_another() {
+        let home = tempfile::tempdir().unwrap();
+        for round in 0..20 {
+            let (text, barrier) = (format!("text {round}"), Barrier::new(8));
+            let start = || {
+                barrier.wait();
+                let file = written(home.path(), ("passwd", "passwd"), &text).unwrap();
+                assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+                file.metadata().unwrap().ino()
+            };
+            let inodes: Vec<_> = std::thread::scope(|scope| {
+                let starts: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();
+                starts.into_iter().map(|start| start.join().unwrap()).collect()
+            });
+            assert!(inodes.iter().all(|inode| *inode == inodes[0]), "round {round}: {inodes:?}");
+        }
+    }
 }
