@@ -18,6 +18,7 @@ mod units;
 use anyhow::Result;
 use arguments::{Arguments, Command, ConfigCommand, DoctorArguments, Listing};
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use commands::audit::AuditArgs;
 use commands::config::{self, Format};
 use exit::Exit;
@@ -55,7 +56,11 @@ fn main() -> ExitCode {
         print::note(FIRST_WORDS);
         return Exit::Usage.into();
     }
-    let exit = match run(&Arguments::parse()) {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return report_usage(&error),
+    };
+    let exit = match run(&arguments) {
         Ok(exit) => exit,
         // A reader of the output that went away is no error.
         Err(why) if is_broken_pipe(&why) => Exit::Done.into(),
@@ -67,6 +72,23 @@ fn main() -> ExitCode {
     };
     picoclaw_sandbox::launch::wait_for_supervisors();
     exit
+}
+
+/// Prints what clap prints; where a command of the host stands in place of ours, a hint says how to run or check it.
+fn report_usage(error: &clap::Error) -> ExitCode {
+    let is_typo = error.get(ContextKind::SuggestedSubcommand).is_some();
+    let is_action = error.get(ContextKind::InvalidArg) == Some(&ContextValue::String("<ACTION>".to_owned()));
+    let _ = error.print();
+    match error.kind() {
+        ErrorKind::InvalidSubcommand if !is_typo => {
+            print::note("hint: `picoclaw run -- CMD` runs any command in a cage");
+        }
+        ErrorKind::InvalidValue if is_action => {
+            print::note("hint: `picoclaw check exec 'CMD'` checks a command");
+        }
+        _ => {}
+    }
+    if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {

@@ -155,6 +155,23 @@ fn bad_usage_and_bad_configurations_exit_with_two() {
 }
 
 #[test]
+fn a_command_of_the_host_in_place_of_ours_is_hinted_at() {
+    let instance = TestInstance::new();
+    for (arguments, hint) in [
+        (&["ls", "-l"][..], "hint: `picoclaw run -- CMD` runs any command in a cage\n"),
+        (&["check", "rm -rf ~"], "hint: `picoclaw check exec 'CMD'` checks a command\n"),
+        (&["docter"], "tip: a similar subcommand exists: 'doctor'\n\n"),
+        (&["check", "exec"], "For more information, try '--help'.\n"),
+        (&["run", "--cache", "x", "--", "ls"], "For more information, try '--help'.\n"),
+    ] {
+        let ran = instance.run(arguments);
+        let is_last = ran.stderr.ends_with(hint) || ran.stderr.contains("tip: ") && ran.stderr.contains(hint);
+        assert!(ran.code == 2 && is_last, "{arguments:?}: {ran:?}");
+        assert_eq!(ran.stderr.contains("hint: "), hint.starts_with("hint: "), "{arguments:?}: {ran:?}");
+    }
+}
+
+#[test]
 fn each_protection_that_is_off_is_one_warning() {
     let instance = TestInstance::with_config("{}");
     assert_eq!(instance.tool("list_dir", "{}").stderr, "");
