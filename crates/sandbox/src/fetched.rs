@@ -197,7 +197,10 @@ impl<'c> FetchPlace<'c> {
         self.make_empty(parent, name).map_err(StateError::of("make", &self.directory))?;
         let (program, words) = match self.command.runner {
             // Without a manifest npm would look for one in the directories above.
-            Runner::Npx => ("npm", &["install", "--no-audit", "--no-fund", "--prefix", "."][..]),
+            // Its advice to update itself would come after the error.
+            Runner::Npx => {
+                ("npm", &["install", "--no-audit", "--no-fund", "--no-update-notifier", "--prefix", "."][..])
+            }
             Runner::Uvx => ("uv", &["tool", "install"][..]),
         };
         let mut words: Vec<OsString> = words.iter().map(OsString::from).collect();

@@ -122,6 +122,7 @@ fn a_package_that_cannot_be_had_is_named() {
     let (code, stderr) = server.end();
     assert_eq!(code, 125, "{stderr}");
     assert!(stderr.contains("could not fetch `missing`") && stderr.contains("404"), "{stderr}");
+    assert!(!stderr.contains("npm install -g"), "{stderr}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-"""A registry on the loopback with one package: an MCP server that tells what it and its install script see.
+"""A registry on the loopback with one package, an MCP server that tells what it and its install script see, and
+with a newer npm than the installed one.
 
 It prints its port, and then the path of each request."""
 
@@ -62,6 +63,10 @@ class Registry(http.server.BaseHTTPRequestHandler):
             dist = {"tarball": "http://127.0.0.1:%d/server.tgz" % PORT, "integrity": INTEGRITY}
             versions = {"1.0.0": dict(MANIFEST, dist=dist, hasInstallScript=True)}
             packument = {"name": MANIFEST["name"], "dist-tags": {"latest": "1.0.0"}, "versions": versions}
+            kind, text = "application/json", json.dumps(packument).encode()
+        elif self.path == "/npm":
+            newest = {"name": "npm", "version": "1000.0.0", "dist": {"tarball": "http://127.0.0.1:%d/npm" % PORT}}
+            packument = {"name": "npm", "dist-tags": {"latest": "1000.0.0"}, "versions": {"1000.0.0": newest}}
             kind, text = "application/json", json.dumps(packument).encode()
         else:
             return self.send_error(404)
