@@ -4,11 +4,12 @@
 
 #[expect(dead_code, reason = "each test file uses a part of it")]
 #[expect(clippy::disallowed_methods, reason = "a test makes its files by path")]
-mod cage_support;
+#[path = "cage/support.rs"]
+mod support;
 
-use cage_support::{instance, wait_for_threads};
 use picoclaw_sandbox::isolate::Confinement;
 use picoclaw_sandbox::launch::run_to_end;
+use support::{instance, wait_for_threads};
 
 #[test]
 fn many_children_at_once_leave_nothing() {

@@ -8,11 +8,12 @@
 )]
 
 #[expect(dead_code, reason = "each test file uses a part of it")]
-mod cage_support;
+#[path = "cage/support.rs"]
+mod support;
 
-use cage_support::{instance, wait_for_threads};
 use picoclaw_sandbox::launch::{Background, Deadline, State, run_to_end};
 use std::time::{Duration, Instant};
+use support::{instance, wait_for_threads};
 
 #[derive(Debug)]
 struct Use {
@@ -66,7 +67,7 @@ fn nothing_is_left(before: &Use, most_kib: u64) {
     assert!(after.resident_kib < before.resident_kib + most_kib, "memory: {before:?} {after:?}");
 }
 
-fn at_once(place: &cage_support::Instance, count: usize) {
+fn at_once(place: &support::Instance, count: usize) {
     let confinement = place.cage();
     run_to_end(place.spec("true", confinement.clone())).expect("a shell starts");
     let crowd = || {
@@ -92,7 +93,7 @@ fn at_once(place: &cage_support::Instance, count: usize) {
     nothing_is_left(&before, 16 << 10);
 }
 
-fn in_a_row(place: &cage_support::Instance, count: usize) {
+fn in_a_row(place: &support::Instance, count: usize) {
     let confinement = place.cage();
     (0..50).for_each(|_| drop(run_to_end(place.spec("true", confinement.clone())).expect("a shell starts")));
     let before = usage();
@@ -106,7 +107,7 @@ fn in_a_row(place: &cage_support::Instance, count: usize) {
 }
 
 /// A session that has ended is kept for its output, and keeps neither the memory of its `/tmp` nor its network.
-fn in_the_background(place: &cage_support::Instance) {
+fn in_the_background(place: &support::Instance) {
     let on_tmpfs_or_proc = || {
         let open = std::fs::read_dir("/proc/self/fd").expect("it is there").flatten();
         let kinds = open.filter_map(|entry| rustix::fs::statfs(entry.path()).ok()).map(|fs| fs.f_type);

@@ -1,16 +1,6 @@
 //! How long a caged child lives, and how much it may use.
 
-#![expect(
-    clippy::expect_used,
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "a test stops where it cannot go on, and looks at the host from outside the sandbox"
-)]
-
-#[expect(dead_code, reason = "each test file uses a part of it")]
-mod cage_support;
-
-use cage_support::instance;
+use crate::support::instance;
 use picoclaw_policy::config::Network;
 use picoclaw_sandbox::launch::{Background, Deadline, State, Status, Streams, WindowSize, run_to_end, start};
 use picoclaw_testing::{PATIENCE, wait_until};
@@ -94,7 +84,7 @@ fn a_killed_runner_leaves_no_process_and_no_mount() {
     for (round, wait) in [0, 1, 2, 3, 5, 8, 13, 21, 34].into_iter().enumerate() {
         let marker = marker(100 + round as u32);
         let mut runner = Command::new(std::env::current_exe().expect("we are a file"))
-            .args(["--exact", "runner", "--nocapture"])
+            .args(["--exact", "life::runner", "--nocapture"])
             .env(RUNNER, format!("trap '' TERM; setsid sleep {marker} & sleep {marker}; sleep {marker}"))
             .stdout(Stdio::null())
             .spawn()

@@ -1,17 +1,7 @@
 //! Every escape of `escapes/` against what it says it is held by, and once without confinement, where it must succeed:
 //! an escape that fails there as well would prove nothing.
 
-#![expect(
-    clippy::expect_used,
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "a test stops where it cannot go on, and looks at the host from outside the sandbox"
-)]
-
-#[expect(dead_code, reason = "each test file uses a part of it")]
-mod cage_support;
-
-use cage_support::{Instance, instance};
+use crate::support::{Instance, instance};
 use picoclaw_policy::config::{Expose, ExposeMode, Network};
 use picoclaw_sandbox::isolate::{Backend, Cage, Confinement, Fence, MountRule, find_bwrap};
 use picoclaw_sandbox::launch::{ClosedNetwork, run_to_end};

@@ -1,15 +1,6 @@
 //! What an operator names beneath `/tmp` or `/var/tmp` is there in every kind of cage, on top of the private directories.
 
-#![expect(
-    clippy::expect_used,
-    clippy::disallowed_methods,
-    reason = "a test stops where it cannot go on, and looks at the host from outside the sandbox"
-)]
-
-#[expect(dead_code, reason = "each test file uses a part of it")]
-mod cage_support;
-
-use cage_support::{Instance, home, instance};
+use crate::support::{Instance, home, instance};
 use picoclaw_policy::config::{Expose, ExposeMode, Network};
 use picoclaw_sandbox::isolate::{
     Backend, Cage, CommandSource, Confinement, LiveHost, PlanRequest, find_bwrap, plan,

@@ -1,17 +1,8 @@
 //! Plans as text: a request on a known host, the plan, and the same plan as bubblewrap's arguments.
 //!
-//! `PICOCLAW_BLESS=1 cargo test --test cage_plans` writes `spec/plans/*.txt` anew; read the difference before keeping it.
+//! `PICOCLAW_BLESS=1 cargo test --test cage plans::` writes `spec/plans/*.txt` anew; read the difference before keeping it.
 
-#![expect(
-    clippy::expect_used,
-    clippy::disallowed_methods,
-    reason = "a test stops where it cannot go on, and looks at the host from outside the sandbox"
-)]
-
-#[expect(dead_code, reason = "each test file uses a part of it")]
-mod cage_support;
-
-use cage_support::isolation;
+use crate::support::isolation;
 use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network};
 use picoclaw_sandbox::isolate::{
     CommandSource, HiddenPath, HostEntry, HostEntryKind, InstancePaths, PlanError, PlanRequest,

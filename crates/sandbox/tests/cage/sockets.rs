@@ -1,11 +1,6 @@
 //! UNIX sockets and cages: those of the host are masked wherever they have gone, those of the cage work.
 
-#![expect(clippy::expect_used, clippy::disallowed_methods, reason = "a test stops where it cannot go on")]
-
-#[expect(dead_code, reason = "each test file uses a part of it")]
-mod cage_support;
-
-use cage_support::{Instance, instance};
+use crate::support::{Instance, instance};
 use picoclaw_policy::config::{ExposeMode, Network};
 use picoclaw_sandbox::isolate::Confinement;
 use picoclaw_sandbox::launch::{Deadline, LaunchSpec, Running, run_to_end, start};

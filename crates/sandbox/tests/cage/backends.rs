@@ -1,15 +1,6 @@
 //! Which backend is taken where something is missing, and when nothing starts at all.
 
-#![expect(
-    clippy::expect_used,
-    clippy::disallowed_methods,
-    reason = "a test stops where it cannot go on, and looks at the host from outside the sandbox"
-)]
-
-#[expect(dead_code, reason = "each test file uses a part of it")]
-mod cage_support;
-
-use cage_support::{instance, isolation};
+use crate::support::{instance, isolation};
 use picoclaw_policy::config::{Backend as BackendChoice, Expose, ExposeMode, Network, Requirement};
 use picoclaw_sandbox::isolate::{
     Backend, Cage, Confinement, Grade, IsolateError, ProbeResult, Unusable, choose_backend, find_bwrap, probe,

@@ -1,15 +1,6 @@
 //! Work behind the fence goes on as before, as long as it stays where it belongs.
 
-#![expect(
-    clippy::expect_used,
-    clippy::disallowed_methods,
-    reason = "a test stops where it cannot go on, and looks at the host from outside the sandbox"
-)]
-
-#[expect(dead_code, reason = "each test file uses a part of it")]
-mod cage_support;
-
-use cage_support::instance;
+use crate::support::instance;
 use picoclaw_sandbox::isolate::{Confinement, Fence, Grade};
 use picoclaw_sandbox::launch::run_to_end;
 use std::path::PathBuf;

@@ -1,16 +1,6 @@
 //! What our second stage does inside bubblewrap, and what the supervisor does outside.
 
-#![expect(
-    clippy::expect_used,
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "a test stops where it cannot go on, and looks at the host from outside the sandbox"
-)]
-
-#[expect(dead_code, reason = "each test file uses a part of it")]
-mod cage_support;
-
-use cage_support::{Instance, instance};
+use crate::support::{Instance, instance};
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_sandbox::isolate::{Backend, Cage, Confinement, find_bwrap};
 use picoclaw_sandbox::launch::{Deadline, Status, run_to_end};

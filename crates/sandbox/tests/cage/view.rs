@@ -1,16 +1,6 @@
 //! What a caged child sees: the default view, exposures and their order, and what is refused before anything starts.
 
-#![expect(
-    clippy::expect_used,
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "a test stops where it cannot go on, and looks at the host from outside the sandbox"
-)]
-
-#[expect(dead_code, reason = "each test file uses a part of it")]
-mod cage_support;
-
-use cage_support::instance;
+use crate::support::instance;
 use picoclaw_policy::config::{Expose, ExposeMode};
 use picoclaw_sandbox::isolate::PlanError;
 use picoclaw_sandbox::launch::{LaunchError, Status, run_to_end};

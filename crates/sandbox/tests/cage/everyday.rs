@@ -1,15 +1,6 @@
 //! Everyday work runs in the cage: editors, servers, version control, builds, pipelines.
 
-#![expect(
-    clippy::expect_used,
-    clippy::disallowed_methods,
-    reason = "a test stops where it cannot go on, and looks at the host from outside the sandbox"
-)]
-
-#[expect(dead_code, reason = "each test file uses a part of it")]
-mod cage_support;
-
-use cage_support::instance;
+use crate::support::instance;
 use picoclaw_sandbox::launch::{Background, Deadline, State, Status, Streams, WindowSize, run_to_end};
 use picoclaw_testing::{PATIENCE, wait_until};
 use std::ffi::OsStr;

@@ -1,15 +1,6 @@
 //! The examination tells a cage that holds from one that does not: every question must be able to fail.
 
-#![expect(
-    clippy::expect_used,
-    clippy::disallowed_methods,
-    reason = "a test stops where it cannot go on, and looks at the host from outside the sandbox"
-)]
-
-#[expect(dead_code, reason = "each test file uses a part of it")]
-mod cage_support;
-
-use cage_support::{Instance, instance};
+use crate::support::{Instance, instance};
 use picoclaw_policy::config::Network;
 use picoclaw_sandbox::isolate::{
     Backend, Cage, CheckResult, Confinement, Decoys, DoctorCheck, Visibility, find_bwrap, run_doctor_checks,
