@@ -25,13 +25,13 @@ build: ## build the release binary, target/picoclaw (static where the musl targe
 setup: ## install what the tests need and this machine lacks (bubblewrap, tmux, Chromium, cargo-deny, MCP and OpenAI clients)
 	@bash scripts/setup.sh
 
-test: setup ## format, clippy, licences, every test as root and as an ordinary user, and the release binary
+test: ## format, clippy, licences, every test as root and as an ordinary user, and the release binary
 	@bash scripts/test.sh
 
 test-windows: ## test the parts for Windows under Wine (installs mingw-w64 and wine64)
 	@bash scripts/test-windows.sh
 
-soak: setup ## the same with full counts (takes much longer)
+soak: ## the same with full counts (takes much longer)
 	@PICOCLAW_SOAK=1 bash scripts/test.sh
 
 everyday: build ## compare the cage with bubblewrap and sandbox-runtime on everyday tasks (writes docs/everyday.md)

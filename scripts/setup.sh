@@ -2,6 +2,8 @@
 # Installs what the tests need and this machine lacks, or says loudly what will be skipped.
 set -u
 cd "$(dirname "$0")/.."
+# It may run in the background, where a question on the terminal would stop it.
+export DEBIAN_FRONTEND=noninteractive
 
 # It compiles while everything else waits for the network.
 bash scripts/deny.sh --install &

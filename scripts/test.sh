@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs every check: formatting, clippy, licences, whether the program compiles for Windows and macOS, all tests, the same as
-# an ordinary user when root runs this, and the integration tests once more against the release binary. Ends with a list of what was
-# skipped; STRICT=1 makes that a failure.
+# Runs every check: formatting, clippy, licences, whether the program compiles for Windows and macOS, all tests, the same
+# as an ordinary user when root runs this, and the integration tests once more against the release binary. Ends with a
+# list of what was skipped; STRICT=1 makes that a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 stage=$(mktemp -d)
-trap 'if [ -n "${build-}" ]; then kill -- "-$build" 2>/dev/null || true; fi; rm -rf "$stage"' EXIT
+trap 'for job in ${setup-} ${build-}; do kill -- "-$job" 2>/dev/null || true; done; rm -rf "$stage"' EXIT
 chmod 755 "$stage"
 mkdir -m 1777 "$stage/tmp"
 # Tests append a line for each skip (crates/testing); the ordinary user's do too.
@@ -22,16 +22,25 @@ if [ -n "${CI-}" ]; then export CARGO_INCREMENTAL=0; fi
 
 begin() { printf '\n== %s\n' "$1"; }
 
+# What the tests need is fetched while clippy compiles. This job and the next lead process groups of their own, which end
+# with this script.
+set -m
+bash scripts/setup.sh < /dev/null &
+setup=$!
+set +m
+
 begin "format, clippy, licences"
 cargo fmt --all --check
 cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+wait "$setup"
+setup=
 bash scripts/deny.sh
 
 begin "compiled for Windows and macOS"
 PICOCLAW_SKIPS=$skips bash scripts/check-systems.sh
 
-# The release binary is built beside the tests, most of which wait. It leads a process group of its own, which ends with this
-# script, and no session of its own: where the kernel groups by session (autogroup), niceness counts within one session only.
+# The release binary is built beside the tests, most of which wait. It has no session of its own: where the kernel groups by
+# session (autogroup), niceness counts within one session only.
 set -m
 nice -n 19 bash scripts/build.sh > "$stage/build" 2>&1 &
 build=$!
