@@ -6,8 +6,9 @@
 use picoclaw_policy::shell::Dialect;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use tempfile::TempDir;
 
 /// One executed marker: the number of its text, its name, and its arguments.
 pub(crate) type Execution = (usize, String, Vec<String>);
@@ -47,23 +48,28 @@ printf '%s' "$report" >&9
 case $name in *[13579]) exit 1;; esac
 "#;
 
+/// Where a shell finds the programs of the markers.
+const MARKER_PATH: &str = "/tmp/markers";
+
 /// A shell to compare the parser with.
 pub(crate) struct Shell {
     command: String,
-    markers: PathBuf,
+    markers: TempDir,
 }
 
 impl Shell {
     /// The shell of a dialect, if this machine has it and bubblewrap; prints a message otherwise.
     pub(crate) fn of(dialect: Dialect) -> Option<Self> {
         let bash = std::env::var("PICOCLAW_SHELL_BASH").unwrap_or_else(|_| "/bin/bash".to_owned());
-        let shell = match dialect {
-            Dialect::Bash => {
-                Self { command: format!("{bash} --noprofile --norc"), markers: "/nonexistent".into() }
-            }
-            Dialect::Posix => Self { command: "/usr/bin/dash".to_owned(), markers: marker_programs().ok()? },
+        let (command, count) = match dialect {
+            Dialect::Bash => (format!("{bash} --noprofile --norc"), 0),
+            Dialect::Posix => ("/usr/bin/dash".to_owned(), MARKERS + 1),
             Dialect::PowerShell => return None,
         };
+        let markers = marker_programs(count)
+            .map_err(|error| picoclaw_testing::skip!("the programs of the markers cannot be made: {error}"))
+            .ok()?;
+        let shell = Self { command, markers };
         match shell.run(&["m2 yes".to_owned()]) {
             Ok(executed) if executed == [(0, "m2".to_owned(), vec!["yes".to_owned()])] => Some(shell),
             outcome => {
@@ -78,8 +84,9 @@ impl Shell {
         let mut child = Command::new("bwrap")
             .args(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"])
             .args(["--unshare-all", "--die-with-parent", "--clearenv", "--setenv", "LC_ALL", "C.UTF-8"])
-            .args(["--setenv", "SHELL_UNDER_TEST", &self.command, "--setenv", "MARKER_PATH"])
-            .arg(&self.markers)
+            .args(["--setenv", "SHELL_UNDER_TEST", &self.command, "--setenv", "MARKER_PATH", MARKER_PATH])
+            .arg("--ro-bind")
+            .args([self.markers.path(), Path::new(MARKER_PATH)])
             .args(["/bin/bash", "--noprofile", "--norc", "-c", DRIVER])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -98,20 +105,14 @@ impl Shell {
     }
 }
 
-/// A directory with a program for every marker, created once.
-fn marker_programs() -> std::io::Result<PathBuf> {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shell-markers");
-    let program = directory.join("marker");
-    if !directory.join(format!("m{MARKERS}")).exists() {
-        std::fs::create_dir_all(&directory)?;
-        std::fs::write(&program, MARKER)?;
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755))?;
-        for number in 0..=MARKERS {
-            match symlink("marker", directory.join(format!("m{number}"))) {
-                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
-                _ => {}
-            }
-        }
+/// A directory with programs for this many markers.
+fn marker_programs(count: usize) -> std::io::Result<TempDir> {
+    let directory = tempfile::tempdir()?;
+    let program = directory.path().join("marker");
+    std::fs::write(&program, MARKER)?;
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755))?;
+    for number in 0..count {
+        symlink("marker", directory.path().join(format!("m{number}")))?;
     }
     Ok(directory)
 }
