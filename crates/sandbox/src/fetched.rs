@@ -17,6 +17,11 @@ use std::path::{Path, PathBuf};
 /// The largest manifest of a package that is read.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
+/// Without a prefix npm would look for a manifest in the directories above. Warnings, and its advice to update itself,
+/// would come after the error.
+const NPM_INSTALL: &[&str] =
+    &["install", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--prefix", "."];
+
 /// Which program fetches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Runner {
@@ -196,11 +201,7 @@ impl<'c> FetchPlace<'c> {
         };
         self.make_empty(parent, name).map_err(StateError::of("make", &self.directory))?;
         let (program, words) = match self.command.runner {
-            // Without a manifest npm would look for one in the directories above.
-            // Its advice to update itself would come after the error.
-            Runner::Npx => {
-                ("npm", &["install", "--no-audit", "--no-fund", "--no-update-notifier", "--prefix", "."][..])
-            }
+            Runner::Npx => ("npm", NPM_INSTALL),
             Runner::Uvx => ("uv", &["tool", "install"][..]),
         };
         let mut words: Vec<OsString> = words.iter().map(OsString::from).collect();

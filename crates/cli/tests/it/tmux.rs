@@ -33,7 +33,8 @@ impl Tmux {
         if !link.exists() {
             std::os::unix::fs::symlink(binary, link).unwrap();
         }
-        let line = format!("PATH='{}':$PATH PS1='$ ' HISTFILE= exec bash --norc --noprofile -i", bin.display());
+        let line =
+            format!("PATH='{}':$PATH PS1='$ ' HISTFILE= exec bash --norc --noprofile -i", bin.display());
         let tmux = Self::start(instance, width, dir, &line)?;
         tmux.shows("the shell", "$");
         Some(tmux)
