@@ -105,11 +105,13 @@ impl AgentWritable {
 
     /// The path in a text of code.
     fn mentioned(&self, text: &str) -> Option<PathBuf> {
+        let ends_path = |c: char| c.is_whitespace() || "'\";|&<>()".contains(c);
         self.dirs.iter().find_map(|own| {
-            let at = text.find(own.to_str()?)?;
-            let end = text[at..].find(|c: char| c.is_whitespace() || "'\";|&<>()".contains(c));
-            Some(PathBuf::from(&text[at..at + end.unwrap_or(text.len() - at)]))
-                .filter(|path| path.starts_with(own))
+            let mut paths = text.match_indices(own.to_str()?).map(|(at, _)| {
+                let rest = &text[at..];
+                Path::new(rest.find(ends_path).map_or(rest, |end| &rest[..end]))
+            });
+            paths.find(|path| path.starts_with(own)).map(Path::to_owned)
         })
     }
 
@@ -246,6 +248,8 @@ mod tests {
             (format!("X=$(cat {w}/data.db) server"), true),
             (format!("PYTHONPATH={w} python3 {o}/hook.py"), true),
             (format!("exec /bin/server --root {w}/data"), false),
+            (format!("X=$(cat {w}-data/x); eval \"$(cat {w}/hook.py)\""), true),
+            (format!("X=$(cat {w}-data/x); eval \"$X\""), false),
         ] {
             let command = ["sh".into(), "-c".into(), text.clone().into()];
             let found = writable.find_in(&command, &[], &out, OsStr::new("/bin"));

@@ -252,9 +252,9 @@ impl ProjectEnvs {
     }
 }
 
-/// The key of an answer in the record; no directory of an environment begins so.
+/// The key of an answer in the record, another for each path of any bytes; no directory of an environment begins so.
 fn answer_key(agent: &AgentId, project: &Path) -> String {
-    format!("works in:{agent}:{}", project.display())
+    format!("works in:{agent}:{}", project.as_os_str().as_encoded_bytes().escape_ascii())
 }
 
 fn open_lock(path: &Path) -> Result<OwnedFd, StateError> {
@@ -282,12 +282,26 @@ fn open_dir(path: &Path) -> Result<OwnedFd, StateError> {
 mod tests {
     use super::*;
     use crate::isolate::UserEnvironment;
+    use std::os::unix::ffi::OsStrExt;
 
     fn prepared(home: &Path, principal: &Principal) -> PathBuf {
         let user = UserEnvironment::of(home, principal);
         user.prepare().unwrap();
         std::fs::write(user.path().join("home/kept"), "kept").unwrap();
         user.path().to_owned()
+    }
+
+    #[test]
+    fn an_answer_is_for_one_directory_whatever_its_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let envs = ProjectEnvs::open(dir.path()).unwrap();
+        let agent = AgentId::main();
+        let named = |bytes: &'static [u8]| Path::new(OsStr::from_bytes(bytes));
+        envs.remember(&agent, named(b"/work/a\xff"), ProjectAnswer::Yes).unwrap();
+        assert_eq!(envs.answer(&agent, named(b"/work/a\xff")).unwrap(), Some(ProjectAnswer::Yes));
+        for other in [&b"/work/a\xfe"[..], "/work/a\u{fffd}".as_bytes(), br"/work/a\xff"] {
+            assert_eq!(envs.answer(&agent, named(other)).unwrap(), None, "{other:?}");
+        }
     }
 
     #[test]

@@ -6,39 +6,55 @@ use std::sync::{Mutex, PoisonError};
 /// A longer line is passed on in pieces.
 const MAX_LINE_BYTES: usize = 4 << 10;
 
-/// Buffers output until a line is complete.
+/// Buffers output until a line is complete, and what may be the beginning of a secret until that is known.
 pub(super) struct OutputLines<'l> {
     redactor: &'l Redactor,
     watcher: &'l (dyn Fn(&[u8]) + Sync),
-    rest: Mutex<Vec<u8>>,
+    pending: Mutex<Pending>,
+}
+
+#[derive(Default)]
+struct Pending {
+    line: Vec<u8>,
+    /// Complete lines; a secret may begin in one and end in another.
+    text: String,
+}
+
+impl Pending {
+    fn end_line(&mut self) {
+        self.text.push_str(&String::from_utf8_lossy(&self.line));
+        self.line.clear();
+    }
 }
 
 impl<'l> OutputLines<'l> {
     pub(super) fn new(redactor: &'l Redactor, watcher: &'l (dyn Fn(&[u8]) + Sync)) -> Self {
-        Self { redactor, watcher, rest: Mutex::new(Vec::new()) }
+        Self { redactor, watcher, pending: Mutex::default() }
     }
 
     /// Adds output and passes complete lines on.
     pub(super) fn push(&self, bytes: &[u8]) {
-        let mut rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            rest.extend_from_slice(piece);
-            if piece.ends_with(b"\n") || rest.len() >= MAX_LINE_BYTES {
-                self.pass_on(&std::mem::take(&mut *rest));
+            pending.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") || pending.line.len() >= MAX_LINE_BYTES {
+                pending.end_line();
+                self.pass_on(&self.redactor.ready(&mut pending.text));
             }
         }
     }
 
-    /// Passes the last, incomplete line on.
+    /// Passes the rest on.
     pub(super) fn finish(&self) {
-        let rest = std::mem::take(&mut *self.rest.lock().unwrap_or_else(PoisonError::into_inner));
-        if !rest.is_empty() {
-            self.pass_on(&rest);
-        }
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        pending.end_line();
+        self.pass_on(&self.redactor.clean_own(std::mem::take(&mut pending.text)));
     }
 
-    fn pass_on(&self, line: &[u8]) {
-        (self.watcher)(self.redactor.clean(&String::from_utf8_lossy(line)).as_bytes());
+    fn pass_on(&self, text: &str) {
+        if !text.is_empty() {
+            (self.watcher)(text.as_bytes());
+        }
     }
 }
 
@@ -57,5 +73,21 @@ mod tests {
         }
         lines.finish();
         assert_eq!(*heard.lock().unwrap(), ["one\n", "two [FILTERED]\n", "three"]);
+    }
+
+    #[test]
+    fn a_secret_of_several_lines_or_across_a_long_line_is_filtered() {
+        let key = "-----BEGIN-----\nAbCdEf0123456789\n-----END-----";
+        let redactor = Redactor::new(&[key.to_owned()]);
+        for before in [String::new(), "x".repeat(MAX_LINE_BYTES - 5)] {
+            let heard = Mutex::new(String::new());
+            let watcher = |text: &[u8]| heard.lock().unwrap().push_str(std::str::from_utf8(text).unwrap());
+            let lines = OutputLines::new(&redactor, &watcher);
+            for byte in format!("{before}{key}\nafter").into_bytes() {
+                lines.push(&[byte]);
+            }
+            lines.finish();
+            assert_eq!(*heard.lock().unwrap(), format!("{before}[FILTERED]\nafter"));
+        }
     }
 }

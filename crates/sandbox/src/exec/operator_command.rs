@@ -24,7 +24,7 @@ use crate::os_file::read_regular_file;
 use crate::permit::OutcomeGuard;
 use crate::project_envs::ProjectEnvs;
 use crate::protect::{Report, Watch};
-use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network};
+use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network, mask_words};
 use picoclaw_policy::{CleanPath, Grant, Subject, Verdict};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -347,7 +347,7 @@ impl OperatorCommand<'_> {
 
     fn decided(&self, work_dir: &Path) -> Entry {
         let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
-        let intent = format!("run in {}: {}", work_dir.display(), words.join(" "));
+        let intent = format!("run in {}: {}", work_dir.display(), mask_words(&words).join(" "));
         let verdict = Verdict::Allow(Grant { rule: "the operator's own command".to_owned() });
         Entry::decided(&self.subject, self.tool, &intent, &verdict)
     }

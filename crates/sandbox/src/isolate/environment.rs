@@ -5,7 +5,7 @@
 use crate::isolate::host_files::HostEntryKind;
 use crate::isolate::windows_rules;
 use crate::launch::Principal;
-use crate::launch::environment::{Variables, set};
+use crate::launch::environment::{Variables, is_secret_name, set};
 use crate::os_file::{CWD, Errno, Mode, O_PATH, OFlags, mkdirat, openat};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -136,7 +136,7 @@ pub fn cage_variables(
     for (name, value) in host {
         let text = name.to_string_lossy();
         if PASSED_VARIABLES.contains(&text.as_ref())
-            || text.starts_with("LC_")
+            || (text.starts_with("LC_") && !is_secret_name(&name))
             || pass.iter().any(|known| *known == text)
         {
             let value = if text == "PATH" { search.apply(&value) } else { value };
@@ -208,6 +208,7 @@ mod tests {
             ("PATH", "/ws/bin:/usr/bin:relative:"),
             ("LANG", "C"),
             ("LC_TIME", "C"),
+            ("LC_API_KEY", "x"),
             ("HOME", "/home/u"),
             ("SSH_AUTH_SOCK", "/run/x"),
             ("OPENAI_API_KEY", "x"),
@@ -229,6 +230,7 @@ mod tests {
             ("its own state", "XDG_STATE_HOME", Some("/i/runtime-user-env/run/app-f69650730a96c0d3/state")),
             ("no SSH agent", "SSH_AUTH_SOCK", None),
             ("no key", "OPENAI_API_KEY", None),
+            ("nor one that is named like a locale", "LC_API_KEY", None),
             ("what the operator passes on", "MY_TOKEN", Some("given on")),
         ] {
             assert_eq!(value(&got, name), want, "{why}: `{name}`");

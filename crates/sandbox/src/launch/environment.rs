@@ -1,7 +1,7 @@
 //! Environment variables of children.
 //!
-//! Invariant: no child gets a variable that is named like a secret, looks like one or contains a
-//! configured one, whatever the isolation.
+//! Invariant: a child without a cage gets no variable that is named like a secret, looks like one or
+//! contains a configured one. A cage passes a few variables by their names.
 
 use picoclaw_policy::config::looks_secret;
 use std::ffi::{OsStr, OsString};

@@ -1,6 +1,5 @@
 //! Accepts a ledger that was tampered with, so that a writer continues; that is recorded.
 
-use super::Ledger;
 use super::chain::ChainHead;
 use super::entry::Entry;
 use super::error::LedgerError;
@@ -35,35 +34,50 @@ pub fn accept(dir: &Path, state: &Path) -> Result<Accepted, LedgerError> {
         Some(HeadState::Head(kept)) => kept.last,
         _ => ChainHead::NONE,
     };
-    let is_sound = verify(dir, Anchor::Unknown)?.integrity != Integrity::Tampered;
-    let accepted = match is_sound.then(|| Writer::accept(dir, state)) {
-        Some(Ok(())) => Accepted::Continued,
-        _ => set_aside(dir, state)?,
-    };
     let fault = report.fault.map_or_else(String::new, |fault| format!(": {} {}", fault.file, fault.what));
-    let place = match &accepted {
-        Accepted::SetAside(path) => format!("; it was set aside as {}", path.display()),
-        _ => String::new(),
+    let record = |place: &str| {
+        let intent = format!(
+            "accept a ledger that was tampered with{fault}; the last known head was record {} {}{place}",
+            known.seq, known.hash
+        );
+        let subject = Subject::root(Origin::Cli, AgentId::main(), "audit");
+        let grant = Grant { rule: "picoclaw audit accept".to_owned() };
+        let decided = Entry::decided(&subject, "audit", &intent, &Verdict::Allow(grant));
+        let finished = decided.clone().finished("ok", Duration::ZERO);
+        [decided, finished]
     };
-    let intent = format!(
-        "accept a ledger that was tampered with{fault}; the last known head was record {} {}{place}",
-        known.seq, known.hash
-    );
-    let subject = Subject::root(Origin::Cli, AgentId::main(), "audit");
-    let grant = Grant { rule: "picoclaw audit accept".to_owned() };
-    let decided = Entry::decided(&subject, "audit", &intent, &Verdict::Allow(grant));
-    let finished = decided.clone().finished("ok", Duration::ZERO);
-    Ledger::open_with_head(dir, state)?.append(&[decided, finished])?;
-    Ok(accepted)
+    let is_sound = verify(dir, Anchor::Unknown)?.integrity != Integrity::Tampered;
+    if is_sound && Writer::accept(dir, state, &record("")).is_ok() {
+        return Ok(Accepted::Continued);
+    }
+    let aside = set_aside(dir)?;
+    Writer::accept(dir, state, &record(&format!("; it was set aside as {}", aside.display())))?;
+    Ok(Accepted::SetAside(aside))
 }
 
 /// Moves the directory away as it is: it is evidence.
-fn set_aside(dir: &Path, state: &Path) -> Result<Accepted, LedgerError> {
+fn set_aside(dir: &Path) -> Result<PathBuf, LedgerError> {
     let stamp: String = Timestamp::now().to_string().chars().filter(char::is_ascii_digit).collect();
     let mut name = dir.file_name().unwrap_or_default().to_owned();
     name.push(format!("-tampered-{stamp}"));
     let aside = dir.with_file_name(name);
     renameat(CWD, dir, CWD, &aside).map_err(|errno| LedgerError::io("set aside", dir)(errno.into()))?;
-    Writer::accept(dir, state)?;
-    Ok(Accepted::SetAside(aside))
+    Ok(aside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acceptance_is_recorded_before_it_takes_effect() {
+        let place = tempfile::tempdir().unwrap();
+        let (dir, state) = (place.path().join("ledger"), place.path().join("state"));
+        std::fs::create_dir_all(state.join("ledger-head")).unwrap();
+        let subject = Subject::root(Origin::Cli, AgentId::main(), "audit");
+        let allowed = Verdict::Allow(Grant { rule: "test".to_owned() });
+        let record = Entry::decided(&subject, "audit", "accept", &allowed);
+        assert!(Writer::accept(&dir, &state, &[record]).is_err(), "no head can be written there");
+        assert_eq!(verify(&dir, Anchor::Unknown).unwrap().records, 1);
+    }
 }

@@ -137,6 +137,7 @@ impl Drop for BackgroundSync {
 impl Shared {
     fn sync_until_closed(&self) {
         let mut state = lock(&self.state);
+        let mut warned = false;
         loop {
             let idle = self.wake.wait_while(state, |state| state.unsynced.is_none() && !state.closing);
             state = idle.unwrap_or_else(PoisonError::into_inner);
@@ -146,8 +147,11 @@ impl Shared {
                 return;
             }
             drop(state);
-            // A failure is kept, and the next append reports it.
-            let _ = self.sync();
+            if let Err(error) = self.sync().inspect(|()| warned = false)
+                && !std::mem::replace(&mut warned, true)
+            {
+                tracing::warn!(target: "ledger", "{error}");
+            }
             state = lock(&self.state);
         }
     }
@@ -160,7 +164,11 @@ impl Shared {
             let path = lock(&self.writer).path().to_owned();
             return Err(LedgerError::Unsynced { path, what: error.to_string() });
         }
-        lock(&self.writer).note_synced(&end)?;
+        if let Err(error) = lock(&self.writer).note_synced(&end) {
+            // The records are on the disk. Their head is written with the next sync.
+            lock(&self.state).unsynced.get_or_insert((end, segment));
+            return Err(error);
+        }
         if let Some(anchor) = self.anchor.get() {
             anchor(end.last);
         }
@@ -169,9 +177,37 @@ impl Shared {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test arranges its files by path")]
 mod tests {
     use super::*;
+    use crate::ledger::entry::Entry;
+    use crate::redact::Redactor;
+    use picoclaw_policy::{AgentId, Grant, Origin, Subject, Verdict};
     use std::os::fd::OwnedFd;
+
+    #[test]
+    fn a_head_that_could_not_be_kept_outside_is_kept_by_a_later_sync() {
+        let place = tempfile::tempdir().unwrap();
+        let (dir, state) = (place.path().join("ledger"), place.path().join("state"));
+        let aside = place.path().join("aside");
+        std::fs::create_dir(&state).unwrap();
+        let syncing = BackgroundSync::new(Writer::open_with_head(&dir, &state).unwrap());
+        let subject = Subject::root(Origin::Cli, AgentId::main(), "test");
+        let allowed = Verdict::Allow(Grant { rule: "test".to_owned() });
+        let entry = Entry::decided(&subject, "exec", "echo", &allowed);
+        let (end, segment) = syncing.writer().append(&[entry], &Redactor::default()).unwrap();
+        lock(&syncing.shared.state).unsynced = Some((end, segment));
+        let head = state.join("ledger-head");
+        std::fs::rename(&head, &aside).unwrap();
+        std::fs::create_dir(&head).unwrap();
+        assert!(syncing.sync().is_err());
+        assert!(syncing.sync().is_err(), "it is not forgotten");
+        std::fs::remove_dir(&head).unwrap();
+        std::fs::rename(&aside, &head).unwrap();
+        let before = std::fs::read(&head).unwrap();
+        syncing.sync().unwrap();
+        assert_ne!(std::fs::read(&head).unwrap(), before);
+    }
 
     #[test]
     fn after_a_failed_sync_nothing_more_is_appended() {

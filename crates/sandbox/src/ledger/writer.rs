@@ -104,9 +104,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Takes the ledger as it is for the one to continue.
-    pub(super) fn accept(dir: &Path, state: &Path) -> Result<(), LedgerError> {
+    /// Takes the ledger as it is for the one to continue, after `record` of that is in it.
+    pub(super) fn accept(dir: &Path, state: &Path, record: &[Entry]) -> Result<(), LedgerError> {
         let mut writer = Self::open(dir)?;
+        writer.append(record, &Redactor::default())?;
         writer.outside = Some(OutsideHead::create(state)?);
         let _lock = writer.lock()?;
         let end = writer.current()?;

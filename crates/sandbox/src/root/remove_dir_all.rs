@@ -6,13 +6,16 @@ use crate::os_file::{
     Arg, AsFd, AtFlags, BorrowedFd, Dir, Errno, FileType, Mode, OFlags, OwnedFd, RawMode, Result, chmodat,
     fstat, openat, renameat, statat, unlinkat,
 };
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 
 /// How deep directories are entered one in another; deeper ones are moved up first, so that neither
 /// descriptors nor stack run out.
 const MAX_DEPTH: usize = 32;
 
-/// Removes the directory `name` in `parent`; the bytes that it took on the disk. `Ok(0)` if there is none.
+const OPEN_DIR: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Removes the directory `name` in `parent`, in which no child runs; the bytes that it took on the disk. `Ok(0)` if there is none.
 pub(crate) fn remove_dir_all(parent: impl AsFd, name: &OsStr) -> Result<u64> {
     let parent = parent.as_fd();
     let top = match open_dir(parent, name) {
@@ -29,7 +32,7 @@ pub(crate) fn remove_dir_all(parent: impl AsFd, name: &OsStr) -> Result<u64> {
 
 /// The bytes that a directory and everything in it takes on the disk, as far as it can be read.
 pub(crate) fn dir_bytes(parent: impl AsFd, name: &OsStr) -> u64 {
-    open_dir(parent.as_fd(), name).map_or(0, |dir| bytes_in(dir.as_fd(), 0))
+    openat(parent, name, OPEN_DIR, Mode::empty()).map_or(0, |dir| bytes_in(dir.as_fd(), 0))
 }
 
 struct Remover<'t> {
@@ -49,13 +52,14 @@ impl Remover<'_> {
                 Err(errno) => return Err(errno),
             };
             let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-            if is_directory && depth >= MAX_DEPTH {
-                self.moved += 1;
-                renameat(dir, name, self.top, format!(".removing-{}-{}", std::process::id(), self.moved))?;
-                continue;
-            }
             if is_directory {
-                self.empty(open_dir(dir, name)?.as_fd(), depth + 1)?;
+                // Moving a directory takes its owner's rights to it, like reading it.
+                let below = open_dir(dir, name)?;
+                if depth >= MAX_DEPTH {
+                    self.move_up(dir, name)?;
+                    continue;
+                }
+                self.empty(below.as_fd(), depth + 1)?;
             }
             let flags = if is_directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
             match unlinkat(dir, name, flags) {
@@ -66,17 +70,27 @@ impl Remover<'_> {
         }
         Ok(!names.is_empty())
     }
+
+    /// Moves a directory to the top, under a name that nothing has there.
+    fn move_up(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<()> {
+        loop {
+            self.moved += 1;
+            match renameat(dir, name, self.top, format!(".removing-{}", self.moved)) {
+                Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR) => {}
+                moved => return moved,
+            }
+        }
+    }
 }
 
 /// Opens a directory, with its owner's rights if a child took them away.
 fn open_dir(parent: BorrowedFd<'_>, name: impl Arg + Copy) -> Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let stat = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
     let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
     if is_directory && stat.st_mode & RawMode::from(Mode::RWXU) != RawMode::from(Mode::RWXU) {
         chmodat(parent, name, Mode::RWXU, AtFlags::empty())?;
     }
-    openat(parent, name, flags, Mode::empty())
+    openat(parent, name, OPEN_DIR, Mode::empty())
 }
 
 fn entries(dir: BorrowedFd<'_>) -> Result<Vec<CString>> {
@@ -91,13 +105,12 @@ fn entries(dir: BorrowedFd<'_>) -> Result<Vec<CString>> {
 }
 
 fn bytes_in(dir: BorrowedFd<'_>, depth: usize) -> u64 {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut bytes = fstat(dir).map_or(0, |stat| disk_bytes(&stat));
     for name in entries(dir).unwrap_or_default() {
         let Ok(stat) = statat(dir, &name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
             bytes += disk_bytes(&stat);
-        } else if let Ok(below) = openat(dir, &name, flags, Mode::empty())
+        } else if let Ok(below) = openat(dir, &name, OPEN_DIR, Mode::empty())
             && depth < MAX_DEPTH
         {
             bytes += bytes_in(below.as_fd(), depth + 1);
@@ -130,12 +143,17 @@ mod tests {
         symlink(&outside, tree.join("closed/link")).unwrap();
         fs::write(tree.join("closed/inner/file"), vec![1; 100_000]).unwrap();
         fs::set_permissions(tree.join("closed"), fs::Permissions::from_mode(0o000)).unwrap();
-        // Deeper than a path can name.
+        // Deeper than a path can name; one of those that are moved up is closed.
         let mut at = rustix::fs::open(&tree, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
+        let mut above = Vec::new();
         for _ in 0..600 {
             mkdirat(&at, "deep-and-deeper", Mode::RWXU).unwrap();
-            at = openat(&at, "deep-and-deeper", OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
+            let below =
+                openat(&at, "deep-and-deeper", OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
+            above.push(std::mem::replace(&mut at, below));
         }
+        chmodat(&above[MAX_DEPTH], "deep-and-deeper", Mode::RUSR | Mode::XUSR, AtFlags::empty()).unwrap();
+        fs::create_dir_all(tree.join(".removing-1/full")).unwrap();
         let parent = openat(CWD, dir.path(), OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
         assert!(dir_bytes(&parent, OsStr::new("tree")) > 0);
         let freed = remove_dir_all(&parent, OsStr::new("tree")).unwrap();

@@ -250,7 +250,15 @@ fn in_parent(
 pub(crate) fn make_file(scratch: BorrowedFd<'_>, path: &CStr, content: &[u8]) -> Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = openat(scratch, path, flags, Mode::from_raw_mode(0o644))?;
-    rustix::io::write(&file, content).map(drop)
+    write_whole(&file, content)
+}
+
+/// A write that is cut short has met a limit.
+fn write_whole(file: impl AsFd, content: &[u8]) -> Result<()> {
+    match rustix::io::write(file, content)? {
+        written if written == content.len() => Ok(()),
+        _ => Err(Errno::NOSPC),
+    }
 }
 
 /// Makes a symbolic link in the cage's tmpfs.
@@ -275,7 +283,7 @@ pub(crate) fn dev_ino(file: impl AsFd) -> Result<DevIno> {
 /// Writes to an existing file beneath `directory`.
 pub(crate) fn write_file(directory: impl AsFd, path: &CStr, content: &[u8]) -> Result<()> {
     let file = openat(directory, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
-    rustix::io::write(&file, content).map(drop)
+    write_whole(&file, content)
 }
 
 #[cfg(test)]

@@ -333,9 +333,11 @@ fn system_v_bytes() -> u64 {
     // `struct shm_info`: an integer, then five words; the second of these is the number of resident pages, the third of
     // those in swap.
     let mut info = [0u64; 6];
+    // SAFETY: an integer argument.
+    let page_bytes = unsafe { libc::getauxval(libc::AT_PAGESZ) };
     // SAFETY: a live structure that is as long as the kernel's.
     match unsafe { syscall!(libc::SYS_shmctl, 0, SHM_INFO, info.as_mut_ptr()) } {
-        Ok(_) => info[2].saturating_add(info[3]).saturating_mul(4096),
+        Ok(_) => info[2].saturating_add(info[3]).saturating_mul(page_bytes),
         Err(_) => 0,
     }
 }

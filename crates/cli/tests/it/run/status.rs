@@ -224,6 +224,10 @@ fn every_run_is_in_the_ledger_from_its_decision_to_its_end() {
         );
         assert!(decided["enforced"].to_string().contains("filesystem held"), "{why}: {decided}");
     }
+    project.run(&["--", "true", "--token", "hunter2hunter2", "https://u:hunter2hunter2@example.com/"]);
+    let [.., decided, _] = &project.instance.records()[..] else { panic!("no records") };
+    let intent = decided["intent"].as_str().unwrap();
+    assert!(intent.contains("true --token") && !intent.contains("hunter2"), "{intent}");
 }
 
 /// Runs its arguments ten times, as a subreaper that never waits for its children; says how many are left.

@@ -4,9 +4,8 @@
 //! stops the child.
 
 use crate::isolate::backend::Backend;
-use crate::isolate::linux::backend_enforced::host_rights;
-
 use crate::isolate::error::IsolateError;
+use crate::isolate::linux::backend_enforced::host_rights;
 use crate::isolate::linux::host_sockets::HostSockets;
 use crate::isolate::linux::kernel_error;
 use crate::isolate::linux::landlock_rules::{HANDLED, granted_rights, open_for_rule};
@@ -28,7 +27,8 @@ use rustix::process::Resource;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::io;
+use std::fs::File;
+use std::io::{self, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -190,9 +190,12 @@ impl Cage {
             let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC).map_err(failed)?;
             above_bwrap_fds(&file)
         };
-        let filter = memfd("filter")?;
-        rustix::io::write(&filter, &self.filter.bytes()).map_err(failed)?;
-        rustix::fs::seek(&filter, rustix::fs::SeekFrom::Start(0)).map_err(failed)?;
+        let mut filter = File::from(memfd("filter")?);
+        filter
+            .write_all(&self.filter.bytes())
+            .and_then(|()| filter.rewind())
+            .map_err(kernel_error("hand the filter to bubblewrap"))?;
+        let filter = OwnedFd::from(filter);
         let stage = memfd("stage")?;
         let mut command = self.limits(0);
         let mut held = Vec::new();

@@ -95,13 +95,21 @@ fn unusable(error: &(dyn Error + 'static)) -> Unusable {
 
 /// Whether bubblewrap, which tells its errors by text alone, names one of [`LASTING`].
 fn tells_a_lasting_reason(told: &str) -> bool {
-    let text = |errno: &i32| {
-        let text = io::Error::from_raw_os_error(*errno).to_string();
-        text.split(" (os error").next().unwrap_or_default().to_owned()
-    };
     // Its own words for user namespaces that are disabled or too many, and for an option of a newer version.
-    let own = ["No permissions to create new namespace", "exceeded (ENOSPC)", "Unknown option"];
-    own.iter().any(|words| told.contains(words)) || LASTING.iter().any(|errno| told.contains(&text(errno)))
+    const OWN: [&str; 3] = ["No permissions to create new namespace", "exceeded (ENOSPC)", "Unknown option"];
+    // What its C library, glibc or musl, says of them.
+    const TEXTS: [&str; 9] = [
+        "Operation not permitted",
+        "Permission denied",
+        "Function not implemented",
+        "Invalid argument",
+        "No such device",
+        "Operation not supported",
+        "Not supported",
+        "No space left on device",
+        "Too many users",
+    ];
+    OWN.iter().chain(&TEXTS).any(|text| told.contains(text))
 }
 
 /// A mount as those over protected files, for which bubblewrap needs an option that it has not had for long.

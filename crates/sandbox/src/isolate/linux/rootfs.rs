@@ -18,6 +18,8 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
+use std::fs::File;
+use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -309,10 +311,9 @@ fn small_public_file(path: &Path) -> Option<Vec<u8>> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || stat.st_mode & 0o004 == 0 {
         return None;
     }
-    let mut content = vec![0; MAX_COPY_BYTES + 1];
-    let length = rustix::io::read(&file, &mut content).ok()?;
-    content.truncate(length);
-    (1..=MAX_COPY_BYTES).contains(&length).then_some(content)
+    let mut content = Vec::new();
+    File::from(file).take(MAX_COPY_BYTES as u64 + 1).read_to_end(&mut content).ok()?;
+    (1..=MAX_COPY_BYTES).contains(&content.len()).then_some(content)
 }
 
 /// The device and inode of a source, which the child compares when it mounts it. Links were resolved
