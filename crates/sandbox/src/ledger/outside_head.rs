@@ -11,8 +11,8 @@ use super::record::Record;
 use crate::os_file::FileExt;
 use std::path::{Path, PathBuf};
 
-/// How much of a segment is read to find the record that ends at an offset: the longest line.
-const WINDOW: u64 = super::encode::MAX_LINE as u64;
+/// How much of a segment is read to find a record at an offset: what most lines need, else the longest line.
+const WINDOWS: [u64; 2] = [16 << 10, super::encode::MAX_LINE as u64];
 
 /// The directory of the head.
 #[derive(Debug)]
@@ -136,16 +136,27 @@ fn last_record(ledger: &Files, segment: u64) -> Result<Option<Record>, LedgerErr
 
 /// The record whose line ends at `end`.
 fn record_before(ledger: &Files, segment: u64, end: u64) -> Result<Option<Record>, LedgerError> {
-    let start = end.saturating_sub(WINDOW);
-    let bytes = read(ledger, segment, start, end)?;
-    let Some(line) = bytes.strip_suffix(b"\n") else { return Ok(None) };
-    let at = line.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    Ok(Record::parse(&line[at..]).ok())
+    for window in WINDOWS {
+        let start = end.saturating_sub(window);
+        let bytes = read(ledger, segment, start, end)?;
+        let Some(line) = bytes.strip_suffix(b"\n") else { return Ok(None) };
+        match line.iter().rposition(|byte| *byte == b'\n') {
+            Some(at) => return Ok(Record::parse(&line[at + 1..]).ok()),
+            None if start == 0 => return Ok(Record::parse(line).ok()),
+            None => {}
+        }
+    }
+    Ok(None)
 }
 
 fn first_record(ledger: &Files, segment: u64) -> Result<Option<Record>, LedgerError> {
-    let bytes = read(ledger, segment, 0, WINDOW)?;
-    Ok(bytes.split(|byte| *byte == b'\n').next().and_then(|line| Record::parse(line).ok()))
+    for window in WINDOWS {
+        let bytes = read(ledger, segment, 0, window)?;
+        if let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            return Ok(Record::parse(&bytes[..end]).ok());
+        }
+    }
+    Ok(None)
 }
 
 /// The bytes of a segment from `start` to `end`, as far as there are any.
