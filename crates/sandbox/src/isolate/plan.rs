@@ -126,6 +126,21 @@ impl Plan {
         }
     }
 
+    /// Host paths that it shows read-only, or not at all, within a tree that it shows read-write.
+    pub(crate) fn read_only_in_writable(&self) -> Vec<PathBuf> {
+        let writable = |path: &Path| {
+            let mut above = self.mounts.iter();
+            above.any(|rule| {
+                matches!(rule, MountRule::Bind { source, mode: ExposeMode::ReadWrite, .. } if is_beneath(path, source))
+            })
+        };
+        let read_only = self.mounts.iter().filter_map(|rule| match rule {
+            MountRule::Bind { source, mode: ExposeMode::ReadOnly, .. } => Some(source),
+            _ => None,
+        });
+        read_only.filter(|source| writable(source)).cloned().collect()
+    }
+
     /// The size of the tmpfs behind all private directories. Its pages are memory: by default it is half of the
     /// memory limit at most, so that a full one is an error of the write and not the end of the tree.
     pub(super) fn tmpfs_bytes(&self) -> u64 {

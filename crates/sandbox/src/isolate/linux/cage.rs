@@ -77,12 +77,16 @@ impl Cage {
         work_dir: WorkDir,
         protected: Vec<MountRule>,
     ) -> Result<ChildSetup, IsolateError> {
+        let mut read_only = Vec::new();
         let mut setup = match &self.backend {
             Backend::Native | Backend::NativeHostProc => {
-                self.native(work_dir, &self.masked_plan()?.with_protected(protected))?
+                let plan = self.masked_plan()?.with_protected(protected);
+                read_only = plan.read_only_in_writable();
+                self.native(work_dir, &plan)?
             }
             Backend::Bwrap(program) => {
                 let plan = self.masked_plan()?.with_protected(protected);
+                read_only = plan.read_only_in_writable();
                 let plan = Plan { work_dir: work_dir.path.clone(), ..plan };
                 let mut setup = self.bwrap(work_dir)?;
                 let mut open = BTreeMap::new();
@@ -115,6 +119,7 @@ impl Cage {
             }
         };
         let limits = self.plan.limits;
+        setup.read_only = read_only;
         setup.tree_limits = TreeLimits { memory_bytes: limits.memory_mb << 20, processes: limits.processes };
         if self.backend != Backend::Landlock {
             setup.private_dirs = self.plan.private_dirs();

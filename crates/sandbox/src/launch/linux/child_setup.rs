@@ -32,6 +32,8 @@ pub struct ChildSetup {
     pub(crate) tree_limits: TreeLimits,
     /// Directories inside the cage that lie on a tmpfs of its own.
     pub(crate) private_dirs: Vec<PathBuf>,
+    /// Files and directories of the host that the child sees read-only within a tree that it may write.
+    pub(crate) read_only: Vec<PathBuf>,
     /// The working directory; `None` where one of the command's steps enters it.
     pub(crate) work_dir: Option<OwnedFd>,
     /// The Landlock ruleset that steps name.
@@ -58,6 +60,7 @@ impl ChildSetup {
             system_v_limit: 0,
             tree_limits: TreeLimits::default(),
             private_dirs: Vec::new(),
+            read_only: Vec::new(),
             work_dir: Some(work_dir.handle),
             ruleset: None,
             scope: None,

@@ -13,6 +13,7 @@ use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::{Winsize, tcsetwinsize, ttyname};
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::path::PathBuf;
 
 /// This process's ends of the pipes, and the bytes to write to standard input.
 #[derive(Debug, Default)]
@@ -98,6 +99,7 @@ fn reopening_rights(flags: OFlags) -> u64 {
 pub(super) fn open(
     streams: Streams,
     ruleset: Option<&Ruleset>,
+    read_only: &[PathBuf],
 ) -> Result<(ParentStreams, ChildStreams), LaunchError> {
     let failed = |errno| LaunchError::step("open its streams", errno);
     let mut child =
@@ -110,7 +112,7 @@ pub(super) fn open(
             child.terminal = Some(ChildTerminal { fd: slave, starts_in_background: false });
             parent.terminal = Some(master);
         }
-        Streams::Own => parent.relayed = own_streams::open(&mut child, ruleset)?,
+        Streams::Own => parent.relayed = own_streams::open(&mut child, ruleset, read_only)?,
         Streams::Plain { stdin, output } => {
             open_stdin(stdin, &mut parent, &mut child).map_err(failed)?;
             open_output(output, &mut parent, &mut child).map_err(failed)?;

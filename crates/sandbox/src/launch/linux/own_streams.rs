@@ -1,21 +1,23 @@
 //! Connects a child with the standard streams of this process.
 //!
-//! Files and pipes are inherited, and devices that every cage has are opened there. A terminal is relayed by a
-//! pseudo-terminal. A socket is relayed by a pipe, and so is a file that the child could change in ways for which it was not
+//! Files are inherited, and devices that every cage has are opened there. A terminal is relayed by a pseudo-terminal. A
+//! pipe and a socket are relayed by a pipe, and so is a file that the child could change in ways for which it was not
 //! opened. Everything else is refused.
 //!
-//! Invariant: a child holds no terminal, socket, directory or device of this process.
+//! Invariant: a child holds no terminal, pipe, socket, directory or device of this process.
 
 use crate::launch::error::LaunchError;
 use crate::launch::linux::child_streams::{ChildStreams, ChildTerminal, open_pty, set_nonblocking};
 use crate::launch::linux::user_terminal::{TerminalOwner, UserTerminal, stream};
 use picoclaw_sys::linux::landlock::Ruleset;
-use rustix::fs::{Dev, FileType, OFlags, fcntl_getfl, fstat, fstatfs, major, minor};
+use rustix::fs::{CWD, Dev, FileType, OFlags, fcntl_getfl, fstat, fstatfs, major, minor, readlinkat};
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-use std::ffi::CStr;
+use std::ffi::{CStr, OsString};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 
 /// What stands in for streams of this process. [`crate::terminal::relay`] serves it.
 #[derive(Debug, Default)]
@@ -39,6 +41,8 @@ pub(crate) struct RelayedTerminal {
 pub(crate) struct RelayedPipe {
     /// The stream's number: 0 is read, the others are written.
     pub(crate) stream: usize,
+    /// The stream is read from a pipe. What the child does not read stays there, for the next command of a script.
+    pub(crate) keeps_unread: bool,
     /// This process's end, non-blocking.
     pub(crate) pipe: OwnedFd,
     /// The terminal behind the stream, where no pseudo-terminal could be made.
@@ -61,11 +65,12 @@ enum Connection {
 pub(super) fn open(
     child: &mut ChildStreams,
     ruleset: Option<&Ruleset>,
+    read_only: &[PathBuf],
 ) -> Result<RelayedStreams, LaunchError> {
     let mut relayed = RelayedStreams::default();
     let mut terminals: Vec<UserTerminal> = Vec::new();
     for number in 0..3 {
-        match connection(number, ruleset) {
+        match connection(number, ruleset, read_only) {
             Connection::Inherited => {}
             Connection::Device(path, mode) => child.devices[number] = Some((path, mode)),
             Connection::Refused(what) => return Err(LaunchError::Stream { number, what }),
@@ -86,7 +91,7 @@ pub(super) fn open(
     Ok(relayed)
 }
 
-fn connection(number: usize, ruleset: Option<&Ruleset>) -> Connection {
+fn connection(number: usize, ruleset: Option<&Ruleset>, read_only: &[PathBuf]) -> Connection {
     let (Ok(flags), Ok(stat)) = (fcntl_getfl(stream(number)), fstat(stream(number))) else {
         return Connection::Refused("closed");
     };
@@ -102,8 +107,13 @@ fn connection(number: usize, ruleset: Option<&Ruleset>) -> Connection {
         FileType::RegularFile if ruleset.is_none() && flags & OFlags::ACCMODE != OFlags::RDWR => {
             Connection::Pipe
         }
-        FileType::RegularFile | FileType::Fifo => Connection::Inherited,
-        FileType::Socket => Connection::Pipe,
+        // Landlock allows writing to it, as to all in the writable tree around it.
+        FileType::RegularFile if flags & OFlags::ACCMODE == OFlags::RDONLY && lies_in(number, read_only) => {
+            Connection::Pipe
+        }
+        FileType::RegularFile => Connection::Inherited,
+        // A pipe can be opened again for its other direction.
+        FileType::Fifo | FileType::Socket => Connection::Pipe,
         FileType::BlockDevice => Connection::Refused("a block device"),
         FileType::CharacterDevice => device_connection(number, stat.st_rdev, flags & OFlags::ACCMODE),
         _ => Connection::Refused("neither a file, a pipe, a socket nor a terminal"),
@@ -123,6 +133,13 @@ fn device_connection(number: usize, device: Dev, mode: OFlags) -> Connection {
         _ if matches!(tcgetattr(stream(number)), Ok(_) | Err(Errno::IO)) => Connection::Pty(device),
         _ => Connection::Refused("a device"),
     }
+}
+
+/// Whether a stream is a file in one of these trees.
+fn lies_in(number: usize, trees: &[PathBuf]) -> bool {
+    let path = readlinkat(CWD, format!("/proc/self/fd/{number}"), Vec::new());
+    let path = path.map(|path| PathBuf::from(OsString::from_vec(path.into_bytes())));
+    path.is_ok_and(|path| trees.iter().any(|tree| path.starts_with(tree)))
 }
 
 /// Whether a descriptor is a namespace or a pidfd, which look like files.
@@ -172,7 +189,8 @@ fn copy_settings(user: &UserTerminal, master: &OwnedFd) -> rustix::io::Result<()
     tcsetattr(master, OptionalActions::Now, &settings)
 }
 
-/// Relays a stream by a pipe. Output and errors to the same socket share one, which keeps their order.
+/// Relays a stream by a pipe. Output and errors to the same pipe or socket share one, which keeps
+/// their order.
 fn open_pipe(
     number: usize,
     terminal: Option<UserTerminal>,
@@ -185,13 +203,19 @@ fn open_pipe(
         return Ok(());
     }
     let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(failed)?;
+    let is_pipe = fstat(stream(number)).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_fifo());
+    let keeps_unread = number == 0 && is_pipe;
+    if keeps_unread {
+        // Room for one buffer: it can be written again once the child has read all of it.
+        fcntl_setpipe_size(&write, 1).map_err(failed)?;
+    }
     let (pipe, theirs) = if number == 0 { (write, read) } else { (read, write) };
     set_nonblocking(&pipe).map_err(failed)?;
     let theirs = child.own(theirs);
     if let Some(place) = child.numbers.get_mut(number) {
         *place = theirs;
     }
-    relayed.pipes.push(RelayedPipe { stream: number, pipe, terminal });
+    relayed.pipes.push(RelayedPipe { stream: number, keeps_unread, pipe, terminal });
     Ok(())
 }
 

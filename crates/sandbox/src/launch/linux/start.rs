@@ -50,7 +50,7 @@ impl StartingChild {
     /// Starts a child without waiting for its program.
     pub(super) fn new(mut spec: LaunchSpec) -> Result<Self, LaunchError> {
         let (parent_streams, child_streams) =
-            child_streams::open(spec.streams.clone(), spec.setup.ruleset.as_ref())?;
+            child_streams::open(spec.streams.clone(), spec.setup.ruleset.as_ref(), &spec.setup.read_only)?;
         let ready_file = spec.setup.ready_file.take();
         let limits = spec.setup.tree_limits;
         let cgroup = (limits != TreeLimits::default()).then(|| Cgroup::new(limits)).flatten();
