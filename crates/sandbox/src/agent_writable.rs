@@ -3,14 +3,11 @@
 
 use crate::command_code::CommandCode;
 use crate::instance::Instance;
+use crate::isolate::follow;
 use picoclaw_policy::PathRules;
 use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig};
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::path::{Component, Path, PathBuf};
-
-/// Symbolic links that are followed in one path.
-const MAX_LINKS: usize = 40;
+use std::path::{Path, PathBuf};
 
 /// Variables that name code which a program loads, or a directory in which it looks for some.
 const LOADER_VARIABLES: [&str; 24] = [
@@ -115,8 +112,10 @@ impl AgentWritable {
         })
     }
 
-    fn contains(&self, path: &Path) -> bool {
-        visited(path).iter().any(|path| {
+    /// Whether an agent can write at this path, or where it leads.
+    pub(crate) fn contains(&self, path: &Path) -> bool {
+        let (links, end) = follow(path);
+        links.iter().map(PathBuf::as_path).chain([path, &end]).any(|path| {
             // The rule of the innermost directory counts.
             let exposed = self.exposed.iter().filter(|exposed| path.starts_with(&exposed.source));
             let exposed = exposed.max_by_key(|exposed| exposed.source.components().count());
@@ -125,40 +124,6 @@ impl AgentWritable {
                 || self.rules.matching(path).is_some()
         })
     }
-}
-
-/// The path, and every path that its links lead through.
-fn visited(path: &Path) -> BTreeSet<PathBuf> {
-    let mut seen = BTreeSet::from([path.to_owned()]);
-    let mut rest: Vec<PathBuf> = components(path);
-    let (mut at, mut links) = (PathBuf::from("/"), 0);
-    while let Some(part) = rest.pop() {
-        if part.as_os_str() == ".." {
-            at.pop();
-            continue;
-        }
-        at.push(part);
-        let target = std::fs::read_link(&at).ok().filter(|_| links < MAX_LINKS);
-        if let Some(target) = target {
-            links += 1;
-            seen.insert(at.clone());
-            at.pop();
-            if target.is_absolute() {
-                at = PathBuf::from("/");
-            }
-            rest.extend(components(&target));
-        }
-    }
-    seen.insert(at);
-    seen
-}
-
-/// The components of a path, the last one first.
-fn components(path: &Path) -> Vec<PathBuf> {
-    let normal = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
-    let mut parts: Vec<PathBuf> = normal.map(|part| PathBuf::from(part.as_os_str())).collect();
-    parts.reverse();
-    parts
 }
 
 #[cfg(test)]

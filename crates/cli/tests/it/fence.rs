@@ -2,7 +2,7 @@
 //! the guard's text analysis has no part in it.
 
 use crate::run::is_here;
-use crate::test_instance::{TestInstance, host};
+use crate::test_instance::{TestInstance, has_native_cage, host};
 use std::os::unix::net::UnixListener;
 
 const FULL: &str = r#"{"isolation": {"enabled": false}}"#;
@@ -102,6 +102,47 @@ fn a_script_changes_nothing_outside_behind_the_full_fence() {
     };
     assert!(truncated(&off), "the control: emptying");
     assert!(!truncated(&full), "emptying");
+}
+
+/// Rules for paths within the workspace are looked up again at each start, where a command may have put a link.
+#[test]
+fn a_link_that_a_command_made_opens_nothing_at_the_next_start() {
+    for (why, config) in [
+        (
+            "the fence",
+            r#"{"isolation": {"enabled": false}, "tools": {"allow_write_paths": ["^RULE/shown/.*"]}}"#,
+        ),
+        (
+            "the write fence",
+            r#"{"isolation": {"enabled": false}, "tools": {"exec": {"fence": "writes"}, "allow_write_paths": ["^RULE/shown/.*"]}}"#,
+        ),
+        (
+            "an exposure at its own place",
+            r#"{"isolation": {"enabled": true, "expose_paths": [{"source": "WS/shown", "mode": "rw"}]}}"#,
+        ),
+        (
+            "an exposure elsewhere",
+            r#"{"isolation": {"enabled": true, "expose_paths": [{"source": "WS/shown", "target": "/srv/shown", "mode": "rw"}]}}"#,
+        ),
+    ] {
+        let Some(instance) = instance("{}") else { return };
+        if config.contains("true") && !has_native_cage(why) {
+            continue;
+        }
+        let workspace = instance.workspace();
+        std::fs::create_dir_all(&workspace).unwrap();
+        let path = workspace.to_str().unwrap();
+        let config = config.replace("WS", path).replace("RULE", &path.replace('.', r"\\."));
+        std::fs::write(instance.home().join("config.json"), config).unwrap();
+        let outside = instance.dir().join("outside");
+        std::os::unix::fs::symlink(&outside, workspace.join("shown")).unwrap();
+        let told = script(
+            &instance,
+            "echo planted > shown/planted; echo planted > /srv/shown/planted; cat shown/secret /srv/shown/secret",
+        );
+        assert!(!outside.join("planted").exists(), "{why}: {told}");
+        assert!(!told.contains("SECRET") || why == "the write fence", "{why}: {told}");
+    }
 }
 
 #[test]

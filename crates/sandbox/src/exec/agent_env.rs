@@ -4,17 +4,19 @@
 
 use super::exec_env::ExecEnvError;
 use super::fence_paths;
+use crate::agent_writable::AgentWritable;
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, operator_home};
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{
-    self, Backend, CacheMode, CommandSource, Enforced, Fence, Grade, PassedGitConfig, UserEnvironment,
+    self, Backend, CacheMode, CommandSource, Enforced, Fence, Grade, HostFiles, LiveHost, PassedGitConfig,
+    UserEnvironment,
 };
 use crate::launch::environment::{self, Variables};
 use crate::protect::Protection;
 use crate::state_dir::StateDir;
 use picoclaw_policy::config::{Config, ExposeMode, FenceMode, IsolationConfig, Limits, Network};
 use picoclaw_policy::shell::guard::Confinement;
-use picoclaw_policy::{CleanPath, LiteralPath, literal_path};
+use picoclaw_policy::{CleanPath, LiteralPath, PathRules, literal_path};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -102,8 +104,10 @@ impl AgentEnv {
         let is_protected = |path: &Path| {
             protected.iter().any(|hidden| hidden.path.starts_with(path) || path.starts_with(&hidden.path))
         };
-        let (readable, mut ignored) = fence_paths::opened(&config.tools.allow_read_paths, is_protected);
-        let (writable, ignored_writes) = fence_paths::opened(&config.tools.allow_write_paths, is_protected);
+        let planted = agent_writable(config, instance);
+        let opened = |patterns| fence_paths::opened(patterns, is_protected, |link| planted.contains(link));
+        let (readable, mut ignored) = opened(&config.tools.allow_read_paths);
+        let (writable, ignored_writes) = opened(&config.tools.allow_write_paths);
         ignored.extend(ignored_writes);
         for pattern in ignored {
             tracing::warn!(target: "isolation", agent = %own.agent, pattern, "This pattern opens nothing to commands behind the fence");
@@ -149,11 +153,13 @@ impl AgentEnv {
     ) -> Result<Self, ExecEnvError> {
         let user = user_environment(own, instance)?;
         let temp = user.path().join("tmp");
+        let planted = agent_writable(config, instance);
         let literal =
             config.tools.allow_write_paths.iter().filter_map(|pattern| match literal_path(pattern)? {
                 LiteralPath::Directory(path) => Some(path),
                 LiteralPath::Exact(_) => None,
             });
+        let literal = literal.filter(|path| !LiveHost.links(path).iter().any(|link| planted.contains(link)));
         let mut writable = vec![own.real.as_path().to_owned(), temp.clone(), "/dev/shm".into()];
         writable.extend(temporary_dirs(&host));
         writable.extend(literal);
@@ -226,6 +232,13 @@ fn write_git_config(instance: &Instance, host: &Variables) -> Result<[PathBuf; 2
 fn fence_enforced(landlock: Enforced) -> Enforced {
     let off = || Grade::None("isolation is off".to_owned());
     Enforced { network: off(), limits: off(), ..landlock }
+}
+
+/// Where a link may be one that a command has put there.
+fn agent_writable(config: &Config, instance: &Instance) -> AgentWritable {
+    // The patterns were compiled when the configuration was read.
+    let rules = PathRules::compile(&config.tools.allow_write_paths).unwrap_or_default();
+    AgentWritable::of_instance(instance, &config.isolation, rules)
 }
 
 fn user_environment(own: &Workspace, instance: &Instance) -> Result<UserEnvironment, ExecEnvError> {

@@ -4,6 +4,7 @@
 //! literally opens it; any other pattern opens the files that match it now, found by a bounded walk
 //! from its literal beginning.
 
+use crate::isolate::{HostFiles, LiveHost};
 use picoclaw_policy::{LiteralPath, PathRules, literal_path, literal_prefix};
 use std::path::{Path, PathBuf};
 
@@ -14,8 +15,13 @@ const MAX_DEPTH: usize = 8;
 /// How many files one pattern opens.
 const MAX_FILES: usize = 256;
 
-/// The paths that `patterns` open, and the patterns that open nothing.
-pub(super) fn opened(patterns: &[String], is_protected: impl Fn(&Path) -> bool) -> (Vec<PathBuf>, Vec<&str>) {
+/// The paths that `patterns` open, and the patterns that open nothing. A link that `may_be_planted` by a command is not
+/// followed.
+pub(super) fn opened(
+    patterns: &[String],
+    is_protected: impl Fn(&Path) -> bool,
+    may_be_planted: impl Fn(&Path) -> bool,
+) -> (Vec<PathBuf>, Vec<&str>) {
     let (mut opened, mut ignored) = (Vec::new(), Vec::new());
     for pattern in patterns {
         let found = match literal_path(pattern) {
@@ -26,7 +32,9 @@ pub(super) fn opened(patterns: &[String], is_protected: impl Fn(&Path) -> bool) 
             }
             None => matching_files(pattern),
         };
-        let found = found.unwrap_or_default().into_iter().filter_map(|path| path.canonicalize().ok());
+        let found = found.unwrap_or_default().into_iter();
+        let found = found.filter(|path| !LiveHost.links(path).iter().any(|link| may_be_planted(link)));
+        let found = found.filter_map(|path| path.canonicalize().ok());
         let found: Vec<_> = found.filter(|path| !is_protected(path)).collect();
         if found.is_empty() {
             ignored.push(pattern.as_str());
@@ -83,7 +91,7 @@ mod tests {
         ] {
             let patterns = [pattern];
             let protected = root.join("secret");
-            let (mut got, ignored) = opened(&patterns, |path| path.starts_with(&protected));
+            let (mut got, ignored) = opened(&patterns, |path| path.starts_with(&protected), |_| false);
             assert_eq!(ignored.is_empty(), want.is_some(), "{why}");
             got.sort();
             assert_eq!(

@@ -28,6 +28,18 @@ pub enum PlanError {
         /// The target.
         target: PathBuf,
     },
+    /// A command can write where the link lies, and choose what it leads to.
+    #[error(
+        "`{}` is to be shown in the cage and leads through the link `{}`, which a command may have made; name what it leads to",
+        printable_path(path),
+        printable_path(link)
+    )]
+    PlantedLink {
+        /// The source.
+        path: PathBuf,
+        /// The link.
+        link: PathBuf,
+    },
     /// A kernel file system or a device.
     #[error(
         "`isolation.expose_paths`: the source `{}` belongs to the kernel and cannot be exposed",

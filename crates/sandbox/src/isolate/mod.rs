@@ -60,6 +60,7 @@ pub use error::{IsolateError, PlanError, StartError};
 pub use expose_paths::exposure_faults;
 pub use git_config::PassedGitConfig;
 pub(crate) use git_settings::git_settings;
+pub(crate) use host_files::follow;
 pub use host_files::{HostEntry, HostEntryKind, HostFiles, LiveHost};
 #[cfg(target_os = "linux")]
 pub use linux::{bwrap_arguments, choose_backend, find_bwrap};

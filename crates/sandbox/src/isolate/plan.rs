@@ -300,6 +300,7 @@ pub fn plan(request: &PlanRequest<'_>, host: &dyn HostFiles) -> Result<Plan, Pla
     let private = request.private.iter().filter(|path| !is_the_hosts(path)).cloned();
     rules.extend(private.map(|target| MountRule::Tmpfs { target, mode: 0o700 }));
     rules.extend(exposed);
+    refuse_planted_links(request, &rules, host)?;
     let mounts = ordered(hide_protected(without_repeats(rules, host), instance)?);
     check_mount_points(&mounts, host)?;
     let work_dir = request.work_dir.to_owned();
@@ -308,6 +309,28 @@ pub fn plan(request: &PlanRequest<'_>, host: &dyn HostFiles) -> Result<Plan, Pla
     }
     let IsolationConfig { network, unix_sockets, limits, debug, tmp_mb, .. } = *request.isolation;
     Ok(Plan { mounts, work_dir, network, unix_sockets, limits, debug, tmp_mb })
+}
+
+/// Refuses exposures that lead through a link which a command may have made.
+fn refuse_planted_links(
+    request: &PlanRequest<'_>,
+    rules: &[MountRule],
+    host: &dyn HostFiles,
+) -> Result<(), PlanError> {
+    let instance = request.instance;
+    let written = rules.iter().filter_map(|rule| match rule {
+        MountRule::Bind { source, mode: ExposeMode::ReadWrite, .. } => Some(source),
+        _ => None,
+    });
+    let written: Vec<&PathBuf> =
+        written.chain(instance.protected.iter().map(|hidden| &hidden.path)).collect();
+    for exposure in &request.isolation.expose_paths {
+        let mut links = host.links(&exposure.source).into_iter();
+        if let Some(link) = links.find(|link| written.iter().any(|tree| is_beneath(link, tree))) {
+            return Err(PlanError::PlantedLink { path: exposure.source.clone(), link });
+        }
+    }
+    Ok(())
 }
 
 fn is_beneath(path: &Path, directory: &Path) -> bool {

@@ -15,7 +15,7 @@ use crate::isolate::linux::seccomp_rules::Sockets;
 use crate::launch::{ChildSetup, WorkDir};
 use picoclaw_sys::linux::Step;
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// World-writable devices, and terminals.
 const DEVICES: [&str; 8] = [
@@ -104,7 +104,9 @@ impl Fence {
         let scoped = if abi >= 6 { landlock::SCOPE_SIGNALS | landlock::SCOPE_ABSTRACT_SOCKETS } else { 0 };
         let ruleset = Ruleset::new(abi, access::WRITES, scoped)?;
         let directories = self.writable.iter().map(|path| (path.as_path(), access::WRITES));
-        let devices = DEVICES.iter().map(|path| (Path::new(path), access::WRITE_FILE | access::TRUNCATE));
+        // Containers have some as links.
+        let devices: Vec<PathBuf> = DEVICES.iter().flat_map(std::fs::canonicalize).collect();
+        let devices = devices.iter().map(|path| (path.as_path(), access::WRITE_FILE | access::TRUNCATE));
         for (path, rights) in directories.chain(devices) {
             // A path that does not exist needs no rule.
             if let Some((handle, of_kind)) = open_for_rule(path) {

@@ -3,11 +3,13 @@
 //! Invariant: a write right is granted only where the plan shows something writable.
 
 use crate::isolate::host_files::HostEntryKind;
+use crate::isolate::linux::rootfs::c_string;
 use crate::isolate::mount_rules::MountRule;
 use crate::isolate::plan::Plan;
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_sys::linux::landlock::access;
-use rustix::fs::{CWD, FileType, Mode, OFlags};
+use picoclaw_sys::linux::mount::open_path_without_links;
+use rustix::fs::FileType;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -36,9 +38,10 @@ pub(super) fn granted_rights(plan: &Plan) -> Vec<(&Path, u64)> {
     rights
 }
 
-/// Opens a path for a rule, with the rights that apply to its kind; `None` when it does not exist.
+/// Opens a path for a rule, with the rights that apply to its kind; `None` when it does not exist. Links were resolved when
+/// the rule was made: one that is found now was put there since.
 pub(super) fn open_for_rule(path: &Path) -> Option<(OwnedFd, u64)> {
-    let handle = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let handle = open_path_without_links(&c_string(path).ok()?).ok()?;
     let stat = rustix::fs::fstat(&handle).ok()?;
     let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
     Some((handle, if is_directory { u64::MAX } else { access::OF_A_FILE }))
