@@ -175,7 +175,8 @@ impl Sink for Unheard {
 /// A line from the person at the terminal; `None` at the end of input.
 fn read_line(prompt: &str) -> Result<Option<String>> {
     use std::io::{BufRead, Write};
-    let mut out = std::io::stdout().lock();
+    // Not locked: a signal that ends the program writes there too.
+    let mut out = std::io::stdout();
     write!(out, "{prompt}").and_then(|()| out.flush()).context("could not write to the terminal")?;
     let mut line = String::new();
     let count = std::io::stdin().lock().read_line(&mut line).context("could not read from the terminal")?;

@@ -115,7 +115,8 @@ pub(crate) fn project_here(
 /// Asks a person; the end of input answers nothing.
 fn ask(project: &Path, agent: &AgentId, own: &Path) -> Result<Option<ProjectAnswer>> {
     let (project, own) = (project.to_string_lossy(), own.to_string_lossy());
-    let mut out = std::io::stdout().lock();
+    // Not locked: a signal that ends the program writes there too.
+    let mut out = std::io::stdout();
     writeln!(out, "This is a project: {}", printable(&project))?;
     writeln!(out, "Agent {agent} may read, write and run commands in it, or work in {}.", printable(&own))?;
     loop {

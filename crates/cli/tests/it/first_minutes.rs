@@ -204,6 +204,22 @@ fn onboard_keeps_asking_after_a_wrong_key() {
 }
 
 #[test]
+fn ctrl_c_leaves_onboard_and_a_key_needs_a_provider() {
+    let instance = TestInstance::new();
+    let Some(tmux) = Tmux::shell(&instance, "80", instance.dir()) else { return };
+    tmux.line("picoclaw onboard");
+    tmux.says("the question", "Which model? [n]");
+    tmux.line("o");
+    tmux.says("which one", "Provider and model");
+    tmux.line("foo");
+    tmux.says("no key is asked for", "a provider and a model, please");
+    tmux.keys(&["C-c"]);
+    tmux.says("the shell", "^C $");
+    tmux.line("echo left with $?");
+    tmux.says("the end", "left with 130");
+}
+
+#[test]
 fn onboard_takes_flags_instead_of_answers() {
     let server = ModelServer::new(&[Said::Text("ready"), Said::Text("Hello.")]);
     let instance = TestInstance::new().with_env("MY_KEY", "sk-mine-0123456789");

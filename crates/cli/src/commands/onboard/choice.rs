@@ -81,6 +81,11 @@ fn ask_other() -> Result<Option<ModelConfig>> {
     let prompt =
         "Provider and model, such as `openrouter/qwen/qwen3-coder` or `groq/llama-3.3-70b-versatile`: ";
     let Some(id) = read_line(prompt)?.filter(|id| !id.is_empty()) else { return Ok(None) };
+    // A key must not go to a provider that was not named.
+    if !id.contains('/') {
+        print::line("a provider and a model, please, with `/` between them")?;
+        return Ok(None);
+    }
     let Some(key) = read_secret("Key (it is not shown; empty for none): ")? else { return Ok(None) };
     let keys = if key.is_empty() { Vec::new() } else { vec![Secret::new(key)] };
     Ok(Some(ModelConfig { api_keys: keys, ..named(&id) }))
