@@ -56,37 +56,8 @@ pub struct Pipeline {
     pub span: Span,
     /// The number of `!` before it.
     pub negations: usize,
-    /// Bash's keyword `time` (in [`Dialect::Posix`](super::Dialect::Posix) it is an ordinary command name).
-    pub timed: Option<Timed>,
-    /// The first command. Missing after a lone `time` or `!`.
-    pub first: Option<Command>,
-    /// The others, each with the kind of its pipe.
-    pub rest: Vec<(Pipe, Command)>,
-}
-
-impl Pipeline {
-    /// Every command, left to right.
-    pub fn commands(&self) -> impl Iterator<Item = &Command> {
-        self.first.iter().chain(self.rest.iter().map(|(_, command)| command))
-    }
-}
-
-/// The keyword `time`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Timed {
-    /// `time`
-    Plain,
-    /// `time -p`
-    Portable,
-}
-
-/// What goes through a pipe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Pipe {
-    /// `|`: standard output.
-    Output,
-    /// `|&`: standard output and standard error.
-    OutputAndError,
+    /// The commands, left to right. Empty after a lone `time` or `!`.
+    pub commands: Vec<Command>,
 }
 
 /// One command, with the redirections that belong to all of it.
@@ -125,8 +96,8 @@ pub enum CommandKind {
     Test(Vec<TestItem>),
     /// `(( … ))`
     Arithmetic(Arithmetic),
-    /// `coproc NAME …`
-    Coprocess(Coprocess),
+    /// `coproc NAME …`: the command runs concurrently with the shell.
+    Coprocess(Box<Command>),
 }
 
 /// A simple command.
@@ -153,43 +124,21 @@ pub struct If {
 /// `while` or `until`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loop {
-    /// Which of the two.
-    pub kind: LoopKind,
     /// Runs before every iteration.
     pub condition: Script,
     /// The body of the loop.
     pub body: Script,
 }
 
-/// Which loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LoopKind {
-    /// `while`
-    While,
-    /// `until`
-    Until,
-}
-
 /// `for` or `select` over words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct For {
-    /// Which of the two.
-    pub kind: ForKind,
     /// The variable that takes each value.
     pub name: String,
     /// The words behind `in`; without `in`, the positional parameters.
     pub words: Option<Vec<Word>>,
     /// The body of the loop.
     pub body: Script,
-}
-
-/// Which of the two loops over words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ForKind {
-    /// `for`
-    For,
-    /// `select`
-    Select,
 }
 
 /// `for ((…; …; …))`.
@@ -217,19 +166,6 @@ pub struct CaseArm {
     pub patterns: Vec<Word>,
     /// Runs if one of them matches.
     pub body: Script,
-    /// What happens after the body.
-    pub ending: CaseEnding,
-}
-
-/// How an arm of a `case` ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CaseEnding {
-    /// `;;`, or nothing before `esac`: done.
-    Break,
-    /// `;&`: the next arm runs, too.
-    FallThrough,
-    /// `;;&`: the patterns of the next arms are tried.
-    TestNext,
 }
 
 /// A function definition.
@@ -237,19 +173,8 @@ pub enum CaseEnding {
 pub struct Function {
     /// Its name, as literal text.
     pub name: String,
-    /// The location of the name.
-    pub name_span: Span,
     /// The body.
     pub body: Box<Command>,
-}
-
-/// A coprocess.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Coprocess {
-    /// The name of its array of descriptors, if given.
-    pub name: Option<String>,
-    /// Runs concurrently with the shell.
-    pub command: Box<Command>,
 }
 
 /// One item of `[[ … ]]`, in the order of the text.
@@ -324,50 +249,15 @@ pub enum Duplicate {
 }
 
 /// A here-document.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HereDocument {
-    /// The delimiter after quote removal.
-    pub delimiter: String,
-    /// The location of the delimiter.
-    pub delimiter_span: Span,
-    /// Whether the body is expanded.
-    pub expansion: Expansion,
-    /// Whether leading tabs are removed.
-    pub tabs: Tabs,
     pub(super) body: Arc<OnceLock<Vec<Piece>>>,
 }
 
 impl HereDocument {
-    /// The body before expansion, without leading tabs for `<<-`. Every tree that
-    /// [`parse`](super::parse) returns has its bodies.
+    /// The body before expansion, without leading tabs for `<<-`; one literal piece if a part of
+    /// the delimiter is quoted. Every tree that [`parse`](super::parse) returns has its bodies.
     pub fn body(&self) -> &[Piece] {
         self.body.get().map_or(&[], Vec::as_slice)
     }
-}
-
-impl PartialEq for HereDocument {
-    fn eq(&self, other: &Self) -> bool {
-        (&self.delimiter, self.delimiter_span, self.expansion, self.tabs, self.body())
-            == (&other.delimiter, other.delimiter_span, other.expansion, other.tabs, other.body())
-    }
-}
-
-impl Eq for HereDocument {}
-
-/// Whether a here-document is expanded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Expansion {
-    /// The delimiter is bare: parameters, commands and arithmetic are expanded in the body.
-    Expanded,
-    /// Some part of the delimiter is quoted: the body is literal.
-    Literal,
-}
-
-/// What happens to the tabs at the beginning of a here-document's lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Tabs {
-    /// `<<`
-    Kept,
-    /// `<<-`
-    Removed,
 }

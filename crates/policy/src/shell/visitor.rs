@@ -28,7 +28,7 @@ impl Script {
 }
 
 fn visit_pipeline(pipeline: &Pipeline, visitor: &mut dyn Visitor) {
-    for next in pipeline.commands() {
+    for next in &pipeline.commands {
         visit_command(next, visitor);
     }
 }
@@ -75,7 +75,7 @@ fn visit_command(command_: &Command, visitor: &mut dyn Visitor) {
             }
         }
         CommandKind::Arithmetic(expression) => visit_arithmetic(expression, visitor),
-        CommandKind::Coprocess(parts) => visit_command(&parts.command, visitor),
+        CommandKind::Coprocess(inner) => visit_command(inner, visitor),
     }
     for next in &command_.redirections {
         visit_redirection(next, visitor);
@@ -147,8 +147,7 @@ fn visit_pieces(pieces: &[Piece], visitor: &mut dyn Visitor) {
             | PieceKind::Sequence(_)
             | PieceKind::Glob(Glob::Any | Glob::One | Glob::Class) => {}
             PieceKind::Parameter(inner) => visit_parameter(inner, visitor),
-            PieceKind::Command(inner) => inner.script.visit(visitor),
-            PieceKind::Process(inner) => inner.script.visit(visitor),
+            PieceKind::Command(script) | PieceKind::Process(script) => script.visit(visitor),
             PieceKind::Arithmetic(inner) => visit_arithmetic(inner, visitor),
             PieceKind::Glob(Glob::Extended(_, inner)) | PieceKind::Braces(inner) => {
                 visit_words(inner, visitor)

@@ -88,10 +88,11 @@ pub enum PieceKind {
     Literal(String),
     /// `$x`, `${…}`
     Parameter(Box<Parameter>),
-    /// `$(…)`, `` `…` ``
-    Command(Substitution),
-    /// `<(…)`, `>(…)`
-    Process(ProcessSubstitution),
+    /// `$(…)`, `` `…` ``. `$(<file)` is a script of one simple command with a redirection and no
+    /// word.
+    Command(Script),
+    /// `<(…)`, `>(…)`: the word is the name of a pipe.
+    Process(Script),
     /// `$((…))`, `$[…]`
     Arithmetic(Arithmetic),
     /// `~`, `~user`, `~+`, `~-` where it is expanded: the text after the tilde.
@@ -104,42 +105,6 @@ pub enum PieceKind {
     Sequence(Sequence),
     /// `(…)` behind `name=` in an argument of `declare` and its like.
     Array(Vec<Element>),
-}
-
-/// `$(…)` or backticks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Substitution {
-    /// Which spelling.
-    pub style: SubstitutionStyle,
-    /// What it runs. `$(<file)` is a script of one simple command with a redirection and no word.
-    pub script: Script,
-}
-
-/// The spelling of a command substitution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SubstitutionStyle {
-    /// `$(…)`
-    Dollar,
-    /// `` `…` ``
-    Backticks,
-}
-
-/// `<(…)` or `>(…)`: the word is the name of a pipe.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProcessSubstitution {
-    /// The direction of the data.
-    pub direction: Direction,
-    /// What it runs.
-    pub script: Script,
-}
-
-/// The direction of the data of a process substitution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// `<(…)`: its output can be read.
-    Read,
-    /// `>(…)`: its input can be written.
-    Write,
 }
 
 /// An arithmetic expression.

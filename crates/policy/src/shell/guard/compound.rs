@@ -40,13 +40,9 @@ impl Interpreter<'_> {
                 self.arithmetic(arithmetic, &mut state);
                 Flow::either(state).printing(PartialWord::default())
             }
-            CommandKind::Coprocess(coprocess) => {
+            CommandKind::Coprocess(command) => {
                 self.parallel += 1;
-                let flow = self.command(
-                    &coprocess.command,
-                    state.clone(),
-                    &Input::Piped(PartialWord::gap(ANYTHING)),
-                );
+                let flow = self.command(command, state.clone(), &Input::Piped(PartialWord::gap(ANYTHING)));
                 self.parallel -= 1;
                 self.absorb(&mut state, &flow);
                 Flow::either(state)
@@ -223,10 +219,9 @@ fn is_same(a: &State, b: &State) -> bool {
 
 /// `true`, `:`, `((1))` as the whole condition.
 fn is_endless(statement: &Statement) -> bool {
-    let Some(command) = &statement.first.first else { return false };
-    if !statement.rest.is_empty() || !statement.first.rest.is_empty() {
+    let ([], [command]) = (statement.rest.as_slice(), statement.first.commands.as_slice()) else {
         return false;
-    }
+    };
     match &command.kind {
         CommandKind::Simple(simple) => match simple.words.as_slice() {
             [name] => matches!(name.literal().as_deref(), Some("true" | ":")),
@@ -243,7 +238,7 @@ fn is_endless(statement: &Statement) -> bool {
 fn starts_in_background(script: &Script) -> bool {
     script.statements.iter().any(|statement| {
         statement.ending == Ending::Background
-            || statement.first.commands().any(|command| match &command.kind {
+            || statement.first.commands.iter().any(|command| match &command.kind {
                 CommandKind::Subshell(inner) | CommandKind::Group(inner) => starts_in_background(inner),
                 _ => false,
             })
@@ -254,7 +249,7 @@ fn starts_in_background(script: &Script) -> bool {
 fn waits(script: &Script) -> bool {
     script.statements.iter().any(|statement| {
         statement.ending == Ending::Foreground
-            && statement.first.commands().any(|command| match &command.kind {
+            && statement.first.commands.iter().any(|command| match &command.kind {
                 CommandKind::Simple(simple) => simple
                     .words
                     .first()

@@ -204,11 +204,11 @@ impl Interpreter<'_> {
             PieceKind::Parameter(parameter) => {
                 return self.parameter(parameter, piece.quoting, state);
             }
-            PieceKind::Command(substitution) => vec![self.expand_substitution(&substitution.script, state)],
-            PieceKind::Process(process) => {
+            PieceKind::Command(script) => vec![self.expand_substitution(script, state)],
+            PieceKind::Process(script) => {
                 self.parallel += 1;
                 let input = Input::Piped(PartialWord::gap(ANYTHING));
-                self.subshell(&process.script, state, &input);
+                self.subshell(script, state, &input);
                 self.parallel -= 1;
                 vec![PartialWord::text("/dev/fd/63")]
             }

@@ -364,14 +364,14 @@ impl<'a> Interpreter<'a> {
     }
 
     fn pipeline(&mut self, pipeline: &Pipeline, mut state: Rc<State>, input: &Input) -> Flow {
-        let mut flow = match (&pipeline.first, pipeline.rest.as_slice()) {
-            (None, _) => Flow::either(state),
-            (Some(only), []) => self.command(only, state, input),
-            (Some(first), rest) => {
+        let mut flow = match pipeline.commands.as_slice() {
+            [] => Flow::either(state),
+            [only] => self.command(only, state, input),
+            [first, rest @ ..] => {
                 self.parallel += 1;
                 let mut last = self.command(first, state.clone(), input);
                 self.absorb(&mut state, &last);
-                for (_, command) in rest {
+                for command in rest {
                     if self.is_spent() {
                         break;
                     }

@@ -6,7 +6,7 @@ use super::cursor::{ParseResult, Parser, Source};
 use super::dollar::Frame;
 use super::list::Stop;
 use super::word_builder::WordBuilder;
-use crate::shell::{PieceKind, Script, Substitution, SubstitutionStyle};
+use crate::shell::{PieceKind, Script};
 
 impl Parser<'_> {
     /// At the opening backtick.
@@ -22,8 +22,7 @@ impl Parser<'_> {
             parser.state.substitutions -= 1;
             Ok(script)
         })?;
-        let kind = PieceKind::Command(Substitution { style: SubstitutionStyle::Backticks, script });
-        parts.push(self, start, frame.quoting(), kind);
+        parts.push(self, start, frame.quoting(), PieceKind::Command(script));
         Ok(())
     }
 

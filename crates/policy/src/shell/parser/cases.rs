@@ -3,7 +3,7 @@
 use super::cursor::{ParseResult, Parser};
 use super::list::Stop;
 use super::words::Context;
-use crate::shell::{Case, CaseArm, CaseEnding, CommandKind, Word};
+use crate::shell::{Case, CaseArm, CommandKind, Word};
 
 impl Parser<'_> {
     /// Behind `case`.
@@ -34,19 +34,16 @@ impl Parser<'_> {
         let patterns = self.case_patterns()?;
         let body = self.script(Stop::Arm)?;
         let start = self.skip_continuations();
-        let ending = if self.looking_at(";;&") {
+        if self.looking_at(";;&") {
             self.bash_only("`;;&`", start)?;
             self.eat(";;&");
-            CaseEnding::TestNext
         } else if self.looking_at(";&") {
             self.bash_only("`;&`", start)?;
             self.eat(";&");
-            CaseEnding::FallThrough
         } else {
             self.eat(";;");
-            CaseEnding::Break
-        };
-        Ok(CaseArm { patterns, body, ending })
+        }
+        Ok(CaseArm { patterns, body })
     }
 
     fn case_patterns(&mut self) -> ParseResult<Vec<Word>> {

@@ -36,7 +36,7 @@ impl Parser<'_> {
             parser.eat(word);
             match word {
                 "if" => parser.if_command(),
-                "while" | "until" => parser.loop_command(word),
+                "while" | "until" => parser.loop_command(),
                 "for" | "select" => parser.for_command(word),
                 "case" => parser.case_command(),
                 "function" => parser.function_keyword(start),

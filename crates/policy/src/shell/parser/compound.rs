@@ -3,7 +3,7 @@
 use super::cursor::{ParseResult, Parser};
 use super::list::Stop;
 use super::reserved::{is_reserved, starts_name};
-use crate::shell::{CommandKind, Coprocess, If, PieceKind};
+use crate::shell::{CommandKind, If, PieceKind};
 
 impl Parser<'_> {
     /// `( … )` or `(( … ))`.
@@ -54,13 +54,10 @@ impl Parser<'_> {
         self.skip_blanks();
         let start = self.skip_continuations();
         if self.reserved().is_some() || self.peek() == Some(b'(') {
-            let command = Box::new(self.command()?);
-            return Ok(CommandKind::Coprocess(Coprocess { name: None, command }));
+            return Ok(CommandKind::Coprocess(Box::new(self.command()?)));
         }
-        let name = self.coprocess_name();
-        if name.is_some() || self.at_reserved("{") || self.peek() == Some(b'(') {
-            let command = Box::new(self.command()?);
-            return Ok(CommandKind::Coprocess(Coprocess { name, command }));
+        if self.eat_coprocess_name() || self.at_reserved("{") || self.peek() == Some(b'(') {
+            return Ok(CommandKind::Coprocess(Box::new(self.command()?)));
         }
         // Bash prints what it read in `$(…)` and reads it again: `coproc cmd` comes back as `coproc COPROC cmd`,
         // which runs `COPROC`.
@@ -88,19 +85,21 @@ impl Parser<'_> {
         {
             return self.refuse("an array in a coprocess", start);
         }
-        Ok(CommandKind::Coprocess(Coprocess { name: None, command: Box::new(command) }))
+        Ok(CommandKind::Coprocess(Box::new(command)))
     }
 
     /// `NAME` before `{` or `(`; consumes nothing otherwise.
-    fn coprocess_name(&mut self) -> Option<String> {
+    fn eat_coprocess_name(&mut self) -> bool {
         let start = self.at;
-        self.peek().filter(|byte| starts_name(*byte))?;
+        if !self.peek().is_some_and(starts_name) {
+            return false;
+        }
         let name = self.name();
         self.skip_blanks();
         if self.at > start + name.len() && (self.at_reserved("{") || self.looking_at("(")) {
-            return Some(name);
+            return true;
         }
         self.at = start;
-        None
+        false
     }
 }

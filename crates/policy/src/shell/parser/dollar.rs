@@ -4,9 +4,7 @@ use super::cursor::{ParseResult, Parser};
 use super::list::Stop;
 use super::reserved::{ends_word, starts_name};
 use super::word_builder::WordBuilder;
-use crate::shell::{
-    Operation, Parameter, PieceKind, Quoting, Reference, Script, Substitution, SubstitutionStyle,
-};
+use crate::shell::{Operation, Parameter, PieceKind, Quoting, Reference, Script};
 
 /// The quoting around an expansion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,8 +84,7 @@ impl Parser<'_> {
             return Ok(PieceKind::Arithmetic(arithmetic));
         }
         self.bump();
-        let script = self.substitution_script()?;
-        Ok(PieceKind::Command(Substitution { style: SubstitutionStyle::Dollar, script }))
+        Ok(PieceKind::Command(self.substitution_script()?))
     }
 
     /// After `$(`, `<(` or `>(`: the script, up to and including its `)`.

@@ -49,6 +49,6 @@ impl Parser<'_> {
         }
         let body: Command = self.with_redirections(kind, body_start)?;
         let body = Box::new(body);
-        Ok(CommandKind::Function(Function { name: text, name_span: name.span, body }))
+        Ok(CommandKind::Function(Function { name: text, body }))
     }
 }

@@ -7,14 +7,35 @@ use super::cursor::{ParseResult, Parser, Source};
 use super::dollar::Frame;
 use super::reserved::ends_word;
 use super::word_builder::WordBuilder;
-use crate::shell::{Expansion, HereDocument, Piece, PieceKind, Quoting, RedirectionKind, Tabs};
+use crate::shell::{HereDocument, Piece, PieceKind, Quoting, RedirectionKind};
 use std::sync::{Arc, OnceLock};
 
 /// A here-document whose body is still to come.
 #[derive(Debug)]
 pub(super) struct Pending {
-    document: HereDocument,
+    body: Arc<OnceLock<Vec<Piece>>>,
+    delimiter: String,
+    expansion: Expansion,
+    tabs: Tabs,
     start: usize,
+}
+
+/// Whether a here-document is expanded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expansion {
+    /// The delimiter is bare: parameters, commands and arithmetic are expanded in the body.
+    Expanded,
+    /// Some part of the delimiter is quoted: the body is literal.
+    Literal,
+}
+
+/// What happens to the tabs at the beginning of a here-document's lines.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Tabs {
+    /// `<<`
+    Kept,
+    /// `<<-`
+    Removed,
 }
 
 /// The lines of a body, and where each byte comes from.
@@ -32,16 +53,14 @@ impl Parser<'_> {
         let start = self.skip_continuations();
         self.refuse_in_array("a here-document", start)?;
         let (delimiter, expansion) = self.delimiter(start)?;
-        let delimiter_span = self.span(start);
         // `<<-` compares a line before and after removing the tabs.
         if delimiter.is_empty() || delimiter.contains(['\n', '\t']) {
             return self.refuse("a here-document without a plain delimiter", start);
         }
         self.documents += 1;
         let body = Arc::new(OnceLock::new());
-        let document = HereDocument { delimiter, delimiter_span, expansion, tabs, body };
-        self.pending.push(Pending { document: document.clone(), start });
-        Ok(RedirectionKind::HereDocument(document))
+        self.pending.push(Pending { body: body.clone(), delimiter, expansion, tabs, start });
+        Ok(RedirectionKind::HereDocument(HereDocument { body }))
     }
 
     fn delimiter(&mut self, start: usize) -> ParseResult<(String, Expansion)> {
@@ -78,7 +97,7 @@ impl Parser<'_> {
         for pending in std::mem::take(&mut self.pending) {
             let pieces = self.here_body(&pending)?;
             // Set once: every pending document is removed from the list exactly once.
-            let _ = pending.document.body.set(pieces);
+            let _ = pending.body.set(pieces);
         }
         Ok(())
     }
@@ -94,7 +113,7 @@ impl Parser<'_> {
     fn here_body(&mut self, pending: &Pending) -> ParseResult<Vec<Piece>> {
         let start = self.at;
         let lines = self.here_lines(pending)?;
-        if pending.document.expansion == Expansion::Literal {
+        if pending.expansion == Expansion::Literal {
             let (span, kind) = (self.span(start), PieceKind::Literal(lines.text));
             return Ok(vec![Piece { span, quoting: Quoting::Body, kind }]);
         }
@@ -107,7 +126,7 @@ impl Parser<'_> {
     }
 
     fn here_lines(&mut self, pending: &Pending) -> ParseResult<Lines> {
-        let HereDocument { delimiter, expansion, tabs, .. } = &pending.document;
+        let Pending { delimiter, expansion, tabs, .. } = pending;
         let source = self.source.text();
         let mut lines = Lines::default();
         let mut continued: Option<String> = None;

@@ -1,7 +1,7 @@
 //! Lists, statements and pipelines.
 
 use super::cursor::{ParseResult, Parser};
-use crate::shell::{CommandKind, Connector, Ending, Pipe, Pipeline, Script, Statement, Timed};
+use crate::shell::{CommandKind, Connector, Ending, Pipeline, Script, Statement};
 
 /// What ends a list.
 #[derive(Debug, Clone, Copy)]
@@ -118,19 +118,18 @@ impl Parser<'_> {
     fn pipeline(&mut self) -> ParseResult<Pipeline> {
         let start = self.skip_continuations();
         let (negations, timed) = self.pipeline_prefix()?;
-        let nothing_needed = negations > 0 || timed.is_some();
+        let nothing_needed = negations > 0 || timed;
         if nothing_needed && matches!(self.peek(), None | Some(b'\n' | b';')) {
-            return Ok(Pipeline { span: self.span(start), negations, timed, first: None, rest: Vec::new() });
+            return Ok(Pipeline { span: self.span(start), negations, commands: Vec::new() });
         }
         let first = self.command()?;
         // Bash misses the `case` in `$(time case x in a) …`, and ends the substitution at its first
         // `)`.
-        if timed.is_some() && self.parens > 0 && !matches!(first.kind, CommandKind::Simple(_)) {
+        if timed && self.parens > 0 && !matches!(first.kind, CommandKind::Simple(_)) {
             return self.refuse("`time` before a compound command inside a substitution", start);
         }
-        let first = Some(first);
         let mut end = self.at;
-        let mut rest = Vec::new();
+        let mut commands = vec![first];
         loop {
             self.skip_blanks();
             if self.looking_at("||") || self.peek() != Some(b'|') {
@@ -138,22 +137,20 @@ impl Parser<'_> {
             }
             let pipe_start = self.at;
             self.bump();
-            let pipe = if self.peek() == Some(b'&') {
+            if self.peek() == Some(b'&') {
                 self.bash_only("`|&`", pipe_start)?;
                 self.bump();
-                Pipe::OutputAndError
-            } else {
-                Pipe::Output
-            };
+            }
             self.skip_newlines()?;
-            rest.push((pipe, self.command()?));
+            commands.push(self.command()?);
             end = self.at;
         }
-        Ok(Pipeline { span: self.span_between(start, end), negations, timed, first, rest })
+        Ok(Pipeline { span: self.span_between(start, end), negations, commands })
     }
 
-    fn pipeline_prefix(&mut self) -> ParseResult<(usize, Option<Timed>)> {
-        let (mut negations, mut timed) = (0, None);
+    /// Consumes every `!` and `time`: the number of `!`, and whether there was a `time`.
+    fn pipeline_prefix(&mut self) -> ParseResult<(usize, bool)> {
+        let (mut negations, mut timed) = (0, false);
         loop {
             let start = self.skip_continuations();
             if self.at_reserved("!") {
@@ -165,7 +162,8 @@ impl Parser<'_> {
                 }
             } else if self.is_bash() && self.at_reserved("time") {
                 self.eat("time");
-                timed = Some(self.time_options());
+                self.time_options();
+                timed = true;
             } else {
                 return Ok((negations, timed));
             }
@@ -173,17 +171,14 @@ impl Parser<'_> {
         }
     }
 
-    fn time_options(&mut self) -> Timed {
-        let mut timed = Timed::Plain;
+    fn time_options(&mut self) {
         self.skip_blanks();
         if self.looking_at("-p") && super::reserved::ends_word(self.peek_at(2)) {
             self.eat("-p");
-            timed = Timed::Portable;
             self.skip_blanks();
         }
         if self.looking_at("--") && super::reserved::ends_word(self.peek_at(2)) {
             self.eat("--");
         }
-        timed
     }
 }

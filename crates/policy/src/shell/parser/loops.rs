@@ -4,15 +4,14 @@ use super::cursor::{ParseResult, Parser};
 use super::list::Stop;
 use super::reserved::{continues_name, ends_word, starts_name};
 use super::words::Context;
-use crate::shell::{ArithmeticFor, CommandKind, For, ForKind, Loop, LoopKind, Script, Word};
+use crate::shell::{ArithmeticFor, CommandKind, For, Loop, Script, Word};
 
 impl Parser<'_> {
     /// Behind `while` or `until`.
-    pub(super) fn loop_command(&mut self, word: &str) -> ParseResult<CommandKind> {
-        let kind = if word == "while" { LoopKind::While } else { LoopKind::Until };
+    pub(super) fn loop_command(&mut self) -> ParseResult<CommandKind> {
         let condition = self.body(Stop::Reserved(&["do"]))?;
         let body = self.do_group()?;
-        Ok(CommandKind::Loop(Loop { kind, condition, body }))
+        Ok(CommandKind::Loop(Loop { condition, body }))
     }
 
     /// Behind `for` or `select`.
@@ -27,7 +26,6 @@ impl Parser<'_> {
             let body = self.loop_body()?;
             return Ok(CommandKind::ArithmeticFor(ArithmeticFor { header, body }));
         }
-        let kind = if word == "for" { ForKind::For } else { ForKind::Select };
         if !self.peek().is_some_and(starts_name) {
             return self.unexpected(&format!("where `{word}` wants the name of a variable"));
         }
@@ -37,7 +35,7 @@ impl Parser<'_> {
         }
         let words = self.for_words()?;
         let body = self.loop_body()?;
-        Ok(CommandKind::For(For { kind, name, words, body }))
+        Ok(CommandKind::For(For { name, words, body }))
     }
 
     fn for_words(&mut self) -> ParseResult<Option<Vec<Word>>> {

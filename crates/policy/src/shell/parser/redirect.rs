@@ -1,9 +1,10 @@
 //! Redirections.
 
 use super::cursor::{ParseResult, Parser};
+use super::heredoc::Tabs;
 use super::reserved::is_name;
 use super::words::Context;
-use crate::shell::{Descriptor, Duplicate, FileMode, Redirection, RedirectionKind, Tabs, Word};
+use crate::shell::{Descriptor, Duplicate, FileMode, Redirection, RedirectionKind, Word};
 
 /// The operators, longest first.
 const OPERATORS: [&str; 12] = ["&>>", "<<<", "<<-", "&>", "<<", "<&", "<>", ">>", ">&", ">|", "<", ">"];

@@ -5,7 +5,7 @@ use super::dollar::Frame;
 use super::entry::MAX_WORDS;
 use super::reserved::{continues_name, ends_word, starts_name};
 use super::word_builder::{Mark, WordBuilder};
-use crate::shell::{Direction, Glob, Piece, PieceKind, ProcessSubstitution, Quoting, Word};
+use crate::shell::{Glob, Piece, PieceKind, Quoting, Word};
 
 /// How the shell treats a word, which depends on its position.
 #[derive(Debug, Clone, Copy)]
@@ -198,7 +198,7 @@ impl Parser<'_> {
     /// `<(…)` or `>(…)`.
     fn process(&mut self, parts: &mut WordBuilder) -> ParseResult<()> {
         let start = self.skip_continuations();
-        let direction = if self.bump() == Some(b'<') { Direction::Read } else { Direction::Write };
+        self.bump();
         self.bump();
         // Bash looks for the end of `<((` as if it were arithmetic, and parses it as commands
         // afterwards.
@@ -206,8 +206,7 @@ impl Parser<'_> {
             return self.refuse("a process substitution that begins with `(`; put a space before it", start);
         }
         let script = self.substitution_script()?;
-        let kind = PieceKind::Process(ProcessSubstitution { direction, script });
-        parts.push(self, start, Quoting::Bare, kind);
+        parts.push(self, start, Quoting::Bare, PieceKind::Process(script));
         Ok(())
     }
 }
