@@ -9,7 +9,7 @@ mod inputs;
 
 use super::Stop;
 use super::instance::{BenchInstance, custom};
-use super::measure::{Clock, Figures, alone, take_turns, time};
+use super::measure::{Clock, Figures, take_turns, time};
 use super::say;
 use super::table::Table;
 use picoclaw_policy::config::{Config, Guard as Mode};
@@ -170,32 +170,20 @@ pub(crate) fn worst(instance: &BenchInstance, table: &mut Table) -> Result<(), S
     Ok(())
 }
 
-/// Loads the rules in fresh processes: what the first judgement costs over the next, and the operator's patterns.
+/// Loads the rules in fresh processes: the operator's patterns, and what the first judgement costs
+/// over the next.
 #[expect(clippy::disallowed_types, reason = "a measurement is no tool: nothing here comes from a model")]
 pub(crate) fn loading(table: &mut Table) -> Result<(), Stop> {
-    let (mut custom, mut built_in) = (Vec::new(), Vec::new());
+    let mut figures = Vec::new();
     for _ in 0..60 {
         let ran = std::process::Command::new(std::env::current_exe()?).arg(SELF).output()?;
-        let text = String::from_utf8(ran.stdout)?;
-        let figures = text.split_whitespace().map(str::parse).collect::<Result<Vec<f64>, _>>()?;
-        let [compiled, first, next] = figures[..] else { return Err("the rules did not load".into()) };
-        custom.push(compiled);
-        built_in.push(first - next);
+        figures.push(String::from_utf8(ran.stdout)?.trim().parse()?);
     }
-    let whole =
-        Figures::new(custom.iter().zip(&built_in).map(|(custom, built_in)| custom + built_in).collect());
-    table.told("loading the guard's rules, in a fresh process", &whole.time());
-    table.told(
-        "  the documented patterns and all that a first judgement needs",
-        &Figures::new(built_in).time(),
+    let what = format!(
+        "loading the guard's rules in a fresh process, {} patterns of the operator",
+        DENY.len() + ALLOW.len()
     );
-    let what = format!("  {} patterns of the operator's", DENY.len() + ALLOW.len());
-    table.told(&what, &Figures::new(custom).time());
-    let again = alone(Clock::Processor, 60, &mut || {
-        black_box(guard(Mode::Strict)?);
-        Ok(())
-    })?;
-    table.told("  the same patterns once more, in a warm process", &again.time());
+    table.told(&what, &Figures::new(figures).time());
     Ok(())
 }
 
@@ -220,6 +208,6 @@ pub(crate) fn load_once() -> Result<(), Stop> {
         clock.now() - start
     };
     let (first, next) = (judge(), judge());
-    say(&format!("{compiled} {first} {next}"));
+    say(&(compiled + first - next).to_string());
     Ok(())
 }

@@ -2,19 +2,17 @@
 //!
 //! Processor time, as for typical commands.
 //!
-//! Invariant: every shape has the length that its column says, or is refused for a reason that is printed.
+//! Invariant: every shape has the length that its column says.
 
 use super::Stop;
 use super::guard::{Ground, guard};
 use super::instance::BenchInstance;
 use super::measure::{Clock, alone, time};
 use super::say;
-use super::table::Table;
 use picoclaw_policy::config::Guard as Mode;
 use picoclaw_policy::shell::guard::NoFileSystem;
 use std::fmt::Write as _;
 use std::hint::black_box;
-use std::path::Path;
 
 const KIB: usize = 1 << 10;
 const LENGTHS: &[usize] = &[KIB, 4 * KIB, 16 * KIB, 64 * KIB];
@@ -73,8 +71,8 @@ impl Shape {
     }
 }
 
-/// How judging grows with the length, shape by shape, and the slowest shape.
-pub(crate) fn growing(instance: &BenchInstance, table: &mut Table) -> Result<(), Stop> {
+/// How judging grows with the length, shape by shape.
+pub(crate) fn growing(instance: &BenchInstance) -> Result<(), Stop> {
     let guard = guard(Mode::Strict)?;
     let ground = Ground::of(instance)?;
     let context = ground.context(&NoFileSystem);
@@ -82,47 +80,20 @@ pub(crate) fn growing(instance: &BenchInstance, table: &mut Table) -> Result<(),
     for length in LENGTHS {
         write!(list, " {:>10}", format!("{} KiB", length / KIB))?;
     }
-    write!(list, " {:>10}  {:>10}", "growth", "on host")?;
     say(&list);
-    let mut at_most: Vec<(f64, &str)> = Vec::new();
     for shape in SHAPES {
-        let mut row = Vec::new();
+        let mut list = format!("{:40}", shape.name);
         for length in LENGTHS {
             let text = shape.of(*length);
-            row.push(often(&mut || {
+            let took = often(&mut || {
                 let _ = black_box(guard.judge(black_box(&text), &context));
                 Ok(())
-            })?);
+            })?;
+            write!(list, " {:>10}", time(took))?;
         }
-        let longest = shape.of(LENGTHS[LENGTHS.len() - 1]);
-        let on_host = often(&mut || {
-            let _ = black_box(instance.warden.inspect_input(
-                black_box(&longest),
-                Path::new(""),
-                &instance.subject,
-            )?);
-            Ok(())
-        })?;
-        let mut list = format!("{:40}", shape.name);
-        for took in &row {
-            write!(list, " {:>10}", time(*took))?;
-        }
-        let last = row.last().copied().unwrap_or_default();
-        // Four times the length: 4 is linear, 16 is quadratic.
-        let growth = row.iter().rev().nth(1).map_or(0.0, |before| last / before);
-        let judgement = guard.judge(&longest, &context);
-        let said = judgement.finding.map_or_else(|| "allowed".to_owned(), |finding| finding.rule);
-        write!(list, " {growth:>9.1}×  {:>10}  {said}", time(on_host))?;
         say(&list);
-        at_most.push((last, shape.name));
     }
     say("");
-    at_most.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let middle = at_most[at_most.len() / 2].0;
-    table.told("judging 64 KiB, the middle of all shapes", &time(middle));
-    if let Some((slowest, name)) = at_most.last() {
-        table.told(&format!("  the slowest shape: {name}"), &time(*slowest));
-    }
     Ok(())
 }
 
