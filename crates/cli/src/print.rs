@@ -5,7 +5,7 @@
 
 use crate::console::window_size;
 use crate::progress;
-use crate::style::wrap;
+use crate::style::{Liveness, Style, wrap};
 use picoclaw_sandbox::printable_lines;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -36,16 +36,9 @@ pub(crate) fn terminal_width() -> Option<usize> {
 
 /// A row of a table: a terminal gets what fits in its width, a pipe all of it.
 pub(crate) fn fitted(row: &str) -> Cow<'_, str> {
-    use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-    let Some(width) = terminal_width().filter(|width| row.width() > *width) else {
-        return Cow::Borrowed(row);
-    };
-    let mut taken = 0;
-    let kept = row.chars().take_while(|c| {
-        taken += c.width().unwrap_or(0);
-        taken < width
-    });
-    Cow::Owned(kept.chain(['…']).collect())
+    let Some(width) = terminal_width() else { return Cow::Borrowed(row) };
+    let style = Style::of_environment(|name| std::env::var(name).ok(), Liveness::Live);
+    Cow::Owned(style.fit(row, width))
 }
 
 /// Lines that a terminal gets broken between words, with a margin of `hang` blanks, and a pipe whole.
