@@ -46,5 +46,8 @@ pub mod workspace_reader;
 pub use canonical_json::canonical_json;
 pub use command_error::CommandError;
 pub use host_agents::{HostAgentError, HostAgents};
-pub use printable::{printable, printable_json, printable_lines, printable_path, shell_word, unambiguous};
+pub use printable::{
+    first_chars, printable, printable_json, printable_lines, printable_path, shell_word, shortened,
+    unambiguous,
+};
 pub use redact::{Redactor, is_guessable};

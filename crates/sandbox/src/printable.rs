@@ -20,6 +20,17 @@ pub fn printable_path(path: impl AsRef<Path>) -> String {
     printable(&path.as_ref().to_string_lossy()).into_owned()
 }
 
+/// The first `max` characters of `text`.
+pub fn first_chars(text: &str, max: usize) -> &str {
+    text.char_indices().nth(max).map_or(text, |(end, _)| &text[..end])
+}
+
+/// The first `max` characters of `text`, and `…` if there are more.
+pub fn shortened(text: &str, max: usize) -> Cow<'_, str> {
+    let start = first_chars(text, max);
+    if start.len() < text.len() { Cow::Owned(format!("{start}…")) } else { Cow::Borrowed(text) }
+}
+
 /// `text` as one word of a shell, between backticks of a message: in single quotes unless it needs none. What cannot be
 /// printed is written out, so it stands for another word then.
 pub fn shell_word(text: &str) -> String {
@@ -235,6 +246,19 @@ mod tests {
             ("a\nb", r"'a\nb'"),
         ] {
             assert_eq!(shell_word(text), want);
+        }
+    }
+
+    #[test]
+    fn text_is_cut_between_characters() {
+        for (text, max, start, short) in [
+            ("naïve", 5, "naïve", "naïve"),
+            ("naïve", 3, "naï", "naï…"),
+            ("naïve", 0, "", "…"),
+            ("", 0, "", ""),
+        ] {
+            assert_eq!(first_chars(text, max), start);
+            assert_eq!(shortened(text, max), short);
         }
     }
 

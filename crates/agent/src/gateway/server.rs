@@ -15,6 +15,7 @@ use crate::schedule::cron::Store;
 use crate::tokens::TokenStore;
 use picoclaw_policy::Subject;
 use picoclaw_sandbox::presence::GatewayLock;
+use picoclaw_sandbox::shortened;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -184,7 +185,10 @@ impl Gateway {
                 match what {
                     SubagentEvent::Event(event) => self.on_event(&child, *event),
                     SubagentEvent::Began { task } => {
-                        self.publish_turn(&child, json!({"type": "start", "task": truncate(&task)}));
+                        self.publish_turn(
+                            &child,
+                            json!({"type": "start", "task": shortened(&task, MAX_EVENT_TEXT)}),
+                        );
                     }
                     SubagentEvent::Ended { result, .. } => {
                         let outcome = if result.is_ok() { "answered" } else { "failed" };
@@ -237,7 +241,7 @@ impl Gateway {
 fn event_json(event: &Event) -> Option<Value> {
     match event {
         Event::ToolCall { id, tool, arguments } => Some(
-            json!({"type": "tool_call", "id": id, "tool": tool, "arguments": truncate(&arguments.to_string())}),
+            json!({"type": "tool_call", "id": id, "tool": tool, "arguments": shortened(&arguments.to_string(), MAX_EVENT_TEXT)}),
         ),
         Event::ToolResult { id, tool, reply, took } => {
             let mut data = json!({
@@ -245,7 +249,7 @@ fn event_json(event: &Event) -> Option<Value> {
                 "id": id,
                 "tool": tool,
                 "ok": matches!(reply, Reply::Done(_)),
-                "text": truncate(&reply.text()),
+                "text": shortened(&reply.text(), MAX_EVENT_TEXT),
                 "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             });
             if let (Reply::Refused(no) | Reply::NeedsApproval(no), Some(fields)) =
@@ -258,21 +262,14 @@ fn event_json(event: &Event) -> Option<Value> {
             Some(data)
         }
         Event::Retry { why, wait } => Some(
-            json!({"type": "retry", "text": truncate(why), "wait_ms": u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)}),
+            json!({"type": "retry", "text": shortened(why, MAX_EVENT_TEXT), "wait_ms": u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)}),
         ),
         Event::Compacted { dropped } => Some(json!({"type": "compacted", "dropped": dropped})),
-        Event::Notice(text) => Some(json!({"type": "notice", "text": truncate(text)})),
+        Event::Notice(text) => Some(json!({"type": "notice", "text": shortened(text, MAX_EVENT_TEXT)})),
         Event::Text(_)
         | Event::Said(_)
         | Event::ToolOutput { .. }
         | Event::Ask(_)
         | Event::Subagent { .. } => None,
-    }
-}
-
-fn truncate(text: &str) -> String {
-    match text.char_indices().nth(MAX_EVENT_TEXT) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
     }
 }

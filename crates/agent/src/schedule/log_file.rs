@@ -1,7 +1,7 @@
 //! Log files of the instance, one line an event.
 
-use picoclaw_sandbox::printable;
 use picoclaw_sandbox::state_dir::{StateDir, StateError};
+use picoclaw_sandbox::{first_chars, printable};
 use std::path::Path;
 use std::time::Duration;
 
@@ -44,9 +44,8 @@ impl LogFile {
     }
 
     fn write(&self, level: &str, text: &str) -> Result<(), StateError> {
-        let cut: String = text.trim_end().chars().take(MAX_TEXT_CHARS).collect();
         let now = jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S");
-        let line = format!("[{now}] [{level}] {}\n", printable(&cut));
+        let line = format!("[{now}] [{level}] {}\n", printable(first_chars(text.trim_end(), MAX_TEXT_CHARS)));
         let mut line_file = self.dir.lock(&self.name, LOCK_TIMEOUT)?;
         if line_file.length() > MAX_FILE_BYTES {
             let old = self.dir.read(&self.name, 2 * MAX_FILE_BYTES)?.unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use crate::providers::ProviderKind;
 use picoclaw_policy::Subject;
+use picoclaw_sandbox::shortened;
 
 /// The part of a task that a status line shows, in characters.
 const MAX_TASK_CHARS: usize = 60;
@@ -28,8 +29,5 @@ pub(super) fn spawned(label: &str, task: &str) -> String {
 /// The beginning of a text, on one line.
 pub(super) fn first_words(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MAX_TASK_CHARS) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line,
-    }
+    shortened(&line, MAX_TASK_CHARS).into_owned()
 }

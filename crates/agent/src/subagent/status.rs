@@ -3,6 +3,7 @@
 use super::messages::first_words;
 use crate::run::SubagentInfo;
 use picoclaw_policy::{AgentId, Subject};
+use picoclaw_sandbox::shortened;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -123,9 +124,11 @@ impl StatusEntry {
             State::Waiting(since) => format!("waiting for a place since {}", seconds(since.elapsed())),
             State::Running(since) => format!("running since {}", seconds(since.elapsed())),
             State::Ended(Ok(answer), took) => {
-                format!("completed in {}: {}", seconds(*took), shorten(answer))
+                format!("completed in {}: {}", seconds(*took), shortened(answer, MAX_RESULT_CHARS))
             }
-            State::Ended(Err(why), took) => format!("failed after {}: {}", seconds(*took), shorten(why)),
+            State::Ended(Err(why), took) => {
+                format!("failed after {}: {}", seconds(*took), shortened(why, MAX_RESULT_CHARS))
+            }
         };
         let SubagentInfo { id, label, agent, .. } = &self.info;
         if label == id {
@@ -142,11 +145,4 @@ impl StatusEntry {
 
 fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs())
-}
-
-fn shorten(text: &str) -> String {
-    match text.char_indices().nth(MAX_RESULT_CHARS) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
 }

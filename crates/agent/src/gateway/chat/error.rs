@@ -5,6 +5,7 @@ use crate::providers::ErrorClass;
 use crate::run::TurnError;
 use crate::sessions::SessionError;
 use http::StatusCode;
+use picoclaw_sandbox::{first_chars, printable};
 use serde_json::{Value, json};
 
 /// An error of the chat API.
@@ -31,8 +32,7 @@ impl ApiError {
 
     /// No agent has this name.
     pub(super) fn no_model(name: &str) -> Self {
-        let shown: String = name.chars().take(80).collect();
-        let shown = picoclaw_sandbox::printable(&shown).into_owned();
+        let shown = printable(first_chars(name, 80));
         Self {
             status: StatusCode::NOT_FOUND,
             message: format!("The model `{shown}` does not exist: each agent of the configuration is one"),

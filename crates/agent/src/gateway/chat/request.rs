@@ -3,6 +3,7 @@
 
 use super::error::ApiError;
 use crate::message::{Message, Role};
+use picoclaw_sandbox::{first_chars, printable};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -92,8 +93,7 @@ impl RawChatRequest {
                 // Results of the client's own tools are not part of the agent's conversation.
                 "tool" | "function" => {}
                 other => {
-                    let shown: String = other.chars().take(40).collect();
-                    let why = format!("`{}` is not a role", picoclaw_sandbox::printable(&shown));
+                    let why = format!("`{}` is not a role", printable(first_chars(other, 40)));
                     return Err(ApiError::invalid("messages", why));
                 }
             }

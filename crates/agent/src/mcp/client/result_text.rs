@@ -35,8 +35,3 @@ fn block_text(block: &ContentBlock) -> String {
 fn omitted(what: &str, kind: &str, encoded: usize) -> String {
     format!("[{what} left out: {kind}, about {} bytes]", encoded / 4 * 3)
 }
-
-/// The first `max_chars` characters.
-pub(super) fn truncate(text: &str, max_chars: usize) -> &str {
-    text.char_indices().nth(max_chars).map_or(text, |(end, _)| &text[..end])
-}

@@ -2,7 +2,7 @@
 //! result goes to a file in the agent's workspace.
 
 use super::error::McpError;
-use super::result_text::{result_text, truncate};
+use super::result_text::result_text;
 use super::schema;
 use super::server::Server;
 use super::tool_names::{offered_name, spelled_name, tool_name};
@@ -12,6 +12,7 @@ use data_encoding::HEXLOWER;
 use picoclaw_policy::{Access, McpCallIntent};
 use picoclaw_sandbox::effects::McpCall;
 use picoclaw_sandbox::files::{self, Write};
+use picoclaw_sandbox::first_chars;
 use picoclaw_sandbox::root::Overwrite;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -88,12 +89,12 @@ impl McpTool {
         match self.save(&text, visit) {
             Ok(path) => format!(
                 "{}\n[the answer has {} characters; all of it is in the file {path}]\n[file:{path}]",
-                truncate(&text, self.max_inline),
+                first_chars(&text, self.max_inline),
                 text.chars().count()
             ),
             Err(why) => format!(
                 "{}\n[cut: the answer is too long, and could not be kept: {why}]",
-                truncate(&text, self.max_inline)
+                first_chars(&text, self.max_inline)
             ),
         }
     }

@@ -6,13 +6,13 @@ use crate::providers::provider::{
 };
 use picoclaw_policy::config::{ExposeMode, ModelConfig, OwnIsolation};
 use picoclaw_policy::{AgentId, Origin, Subject};
-use picoclaw_sandbox::CommandError;
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::helper::HelperSpec;
 use picoclaw_sandbox::launch::{
     CancelToken, Deadline, Finished, Output, OutputLimit, Principal, Status, Stdin, Streams, TruncatedOutput,
 };
 use picoclaw_sandbox::warden::Warden;
+use picoclaw_sandbox::{CommandError, first_chars};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ impl Exited {
     pub(super) fn failure(&self, program: &str) -> ProviderError {
         let text = [&self.stderr, &self.stdout].into_iter().find(|text| !text.trim().is_empty());
         let text = text.map_or("it said nothing", |text| text.trim());
-        let shown = text.char_indices().nth(MAX_EXCERPT_CHARS).map_or(text, |(cut, _)| &text[..cut]);
+        let shown = first_chars(text, MAX_EXCERPT_CHARS);
         let how = self.code.map_or("was killed".to_owned(), |code| format!("exited with code {code}"));
         failure(format!("`{program}` {how}: {shown}"))
     }

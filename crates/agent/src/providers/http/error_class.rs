@@ -1,6 +1,7 @@
 //! Classifies errors by the status and by a few phrases of the body.
 
 use crate::providers::provider::{ErrorClass, ProviderError};
+use picoclaw_sandbox::shortened;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -117,11 +118,7 @@ fn error_message(document: &Value) -> Option<&str> {
 /// The beginning of a text, on one line.
 fn excerpt(text: &str) -> String {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match flat.char_indices().nth(MAX_EXCERPT_CHARS) {
-        Some((cut, _)) => format!("{}…", &flat[..cut]),
-        None if flat.is_empty() => "(empty)".to_owned(),
-        None => flat,
-    }
+    if flat.is_empty() { "(empty)".to_owned() } else { shortened(&flat, MAX_EXCERPT_CHARS).into_owned() }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::job::{Job, JobState, LastStatus};
 use super::job_run::{JobResult, JobRun};
 use super::schedule::ScheduleKind;
 use super::store::{RunLock, Store};
-use picoclaw_sandbox::printable;
+use picoclaw_sandbox::{first_chars, printable};
 use std::collections::BTreeSet;
 
 /// How late a one-time job may be after a start.
@@ -202,6 +202,5 @@ fn follow_clock(job: &mut Job, now_ms: i64) {
 /// One line of bounded length.
 fn error_line(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let cut: String = line.chars().take(MAX_ERROR_CHARS).collect();
-    printable(&cut).into_owned()
+    printable(first_chars(line, MAX_ERROR_CHARS)).into_owned()
 }

@@ -1,7 +1,7 @@
 //! Errors of jobs.
 
-use picoclaw_sandbox::printable;
 use picoclaw_sandbox::state_dir::StateError;
+use picoclaw_sandbox::{first_chars, printable};
 
 /// Why a job cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +59,5 @@ impl CronError {
 }
 
 fn excerpt(text: &str) -> String {
-    let cut: String = text.chars().take(80).collect();
-    printable(&cut).into_owned()
+    printable(first_chars(text, 80)).into_owned()
 }

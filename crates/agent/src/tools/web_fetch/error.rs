@@ -1,6 +1,7 @@
 //! Errors of `web_fetch`. Text that a server wrote is escaped before it gets in here.
 
 use picoclaw_sandbox::outbound::{OutboundError, WaitEnded};
+use picoclaw_sandbox::{first_chars, printable};
 use std::error::Error;
 use std::io;
 
@@ -73,5 +74,5 @@ impl From<hyper::Error> for FetchError {
 
 /// Text that a server wrote, fit for an error message: short, and printable.
 pub(super) fn excerpt(text: &str) -> String {
-    picoclaw_sandbox::printable(&text.chars().take(64).collect::<String>()).into_owned()
+    printable(first_chars(text, 64)).into_owned()
 }
