@@ -101,8 +101,8 @@ impl BenchInstance {
     /// One call that is already there.
     pub(crate) fn walk(&self, call: &Call) -> Result<String, Stop> {
         let halt = CancelToken::new();
-        let visit = ToolContext::new(&self.warden, &call.subject, &halt, &unwatched);
-        match self.registry.run_unattended(call, &visit) {
+        let context = ToolContext::new(&self.warden, &call.subject, &halt, &unwatched);
+        match self.registry.run_unattended(call, &context) {
             Reply::Done(text) => Ok(text),
             other => Err(other.text().into()),
         }

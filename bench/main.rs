@@ -10,7 +10,6 @@
 mod agent;
 mod asking;
 mod cage;
-mod consult;
 mod crowd;
 mod files;
 mod gateway;
@@ -18,6 +17,7 @@ mod guard;
 mod instance;
 mod lengths;
 mod mcp;
+mod mcp_calls;
 mod measure;
 mod peers;
 mod process;
@@ -48,7 +48,7 @@ fn main() -> Result<(), Stop> {
         // The program runs itself for what needs a process of its own.
         Some(traced::SELF) => traced::one_write(&rest),
         Some(guard::SELF) => guard::load_once(),
-        Some(consult::SELF) => consult::serve(),
+        Some(mcp_calls::SELF) => mcp_calls::serve(),
         Some(asking::SELF) => asking::agree(),
         Some(mcp::SELF) => mcp::answer_with(&rest),
         _ => run(Path::new(&first), &rest),
@@ -81,8 +81,8 @@ fn run(picoclaw: &Path, arguments: &[OsString]) -> Result<(), Stop> {
         }),
         ("mcp", &|table| mcp::measured(picoclaw, &instance, table)),
         ("loop", &|table| turns::measured(&quiet, &disk, table)),
-        ("consult", &|table| {
-            consult::measured(&quiet, &disk, table)?;
+        ("requests", &|table| {
+            mcp_calls::measured(&quiet, &disk, table)?;
             asking::measured(&quiet, &disk, table)
         }),
         ("judge", &|table| guard::typical(&instance, table)),

@@ -138,8 +138,8 @@ impl Stage {
     fn alone(&self, tool: &str, arguments: serde_json::Value) -> Result<(), Stop> {
         let call = Call { tool: tool.to_owned(), arguments, subject: subject("alone") };
         let halt = CancelToken::new();
-        let visit = ToolContext::new(self.executor.warden(), &call.subject, &halt, &unwatched);
-        match self.executor.registry().run_unattended(&call, &visit) {
+        let context = ToolContext::new(self.executor.warden(), &call.subject, &halt, &unwatched);
+        match self.executor.registry().run_unattended(&call, &context) {
             Reply::Done(_) => Ok(()),
             other => Err(other.text().into()),
         }

@@ -55,17 +55,17 @@ pub fn evaluate(
     let path = Path::new(about);
     Ok(match action {
         Action::Read => {
-            let sought = Read(warden.locate(Access::Read, path, subject)?);
-            Findings { verdict: warden.evaluate("read_file", subject, &sought), judgement: None }
+            let effect = Read(warden.locate(Access::Read, path, subject)?);
+            Findings { verdict: warden.evaluate("read_file", subject, &effect), judgement: None }
         }
         Action::Write => {
-            let sought = Write(warden.locate(Access::Write, path, subject)?);
-            Findings { verdict: warden.evaluate("write_file", subject, &sought), judgement: None }
+            let effect = Write(warden.locate(Access::Write, path, subject)?);
+            Findings { verdict: warden.evaluate("write_file", subject, &effect), judgement: None }
         }
         Action::Exec => {
-            let sought = warden.prepare_command(about, cwd, subject)?;
-            let verdict = warden.evaluate("exec", subject, &sought);
-            Findings { verdict, judgement: Some(sought.judgement().clone()) }
+            let effect = warden.prepare_command(about, cwd, subject)?;
+            let verdict = warden.evaluate("exec", subject, &effect);
+            Findings { verdict, judgement: Some(effect.judgement().clone()) }
         }
     })
 }
@@ -76,8 +76,8 @@ const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Evaluates access to a web address. The DNS lookup is visible to others, so models cannot ask for it.
 pub fn evaluate_address(warden: &Warden, subject: &Subject, url: &str, outbound: &Outbound) -> Findings {
     let bound = WaitLimit::new(LOOKUP_TIMEOUT, &CancelToken::new());
-    let sought = outbound.resolve(warden, "web_fetch", subject, ConnectIntent::unresolved(url), &bound);
-    Findings { verdict: warden.evaluate("web_fetch", subject, &sought), judgement: None }
+    let effect = outbound.resolve(warden, "web_fetch", subject, ConnectIntent::unresolved(url), &bound);
+    Findings { verdict: warden.evaluate("web_fetch", subject, &effect), judgement: None }
 }
 
 impl Findings {

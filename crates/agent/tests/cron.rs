@@ -48,9 +48,9 @@ fn ticking(hands: &Arc<Hands>) -> Clock {
 }
 
 impl JobRunner for Watched {
-    fn run<'r>(&'r self, firing: &'r JobRun, halt: &'r CancelToken) -> JobFuture<'r> {
+    fn run<'r>(&'r self, run: &'r JobRun, halt: &'r CancelToken) -> JobFuture<'r> {
         Box::pin(async move {
-            let (Task::Message(text) | Task::Command(text)) = &firing.task;
+            let (Task::Message(text) | Task::Command(text)) = &run.task;
             self.ran.lock().unwrap().push(text.clone());
             if text.contains("wait") {
                 tokio::select! {
@@ -456,15 +456,15 @@ fn two_editors_lose_no_edit() {
 struct Lines(std::path::PathBuf);
 
 impl JobRunner for Lines {
-    fn run<'r>(&'r self, firing: &'r JobRun, _: &'r CancelToken) -> JobFuture<'r> {
+    fn run<'r>(&'r self, run: &'r JobRun, _: &'r CancelToken) -> JobFuture<'r> {
         Box::pin(async move {
             use std::io::Write;
             let note = |what: &str| {
                 let mut file = std::fs::OpenOptions::new().append(true).create(true).open(&self.0).unwrap();
-                writeln!(file, "{what} {} {}", firing.id, firing.began_ms).unwrap();
+                writeln!(file, "{what} {} {}", run.id, run.began_ms).unwrap();
             };
             note("begun");
-            tokio::time::sleep(Duration::from_millis(firing.began_ms.unsigned_abs() % 7)).await;
+            tokio::time::sleep(Duration::from_millis(run.began_ms.unsigned_abs() % 7)).await;
             note("done");
             JobResult { status: LastStatus::Ok, text: String::new() }
         })
@@ -484,7 +484,7 @@ fn scheduling_in_a_process_of_its_own() {
 
 #[test]
 fn killed_at_any_moment_no_job_is_lost_and_none_that_ran_runs_again() {
-    // Three firings a round: `make soak` has 510.
+    // Three runs a round: `make soak` has 510.
     let rounds = if std::env::var_os("PICOCLAW_SOAK").is_some() { 170 } else { 12 };
     let bench = Bench::new();
     let lines = || std::fs::read_to_string(bench.dir.path().join("lines")).unwrap_or_default();

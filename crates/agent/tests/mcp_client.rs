@@ -108,7 +108,7 @@ fn a_servers_tool_is_a_tool_of_ours() {
         servers.close().await;
     });
     let ledger = place.fixture.ledger();
-    for want in ["start mcp/peer in", "consult mcp/peer: echo", "\"finished\""] {
+    for want in ["start mcp/peer in", "call mcp/peer: echo", "\"finished\""] {
         assert!(ledger.contains(want), "`{want}` in {ledger}");
     }
 }

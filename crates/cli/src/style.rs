@@ -93,8 +93,8 @@ impl Style {
     pub(crate) fn spin(&self, step: usize) -> &'static str {
         const UNICODE: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
         const ASCII: [&str; 4] = ["-", "\\", "|", "/"];
-        let pictures: &[&'static str] = if self.glyphs == GlyphSet::Unicode { &UNICODE } else { &ASCII };
-        pictures.get(step % pictures.len()).copied().unwrap_or("")
+        let frames: &[&'static str] = if self.glyphs == GlyphSet::Unicode { &UNICODE } else { &ASCII };
+        frames.get(step % frames.len()).copied().unwrap_or("")
     }
 
     /// Whether colour may be used.

@@ -85,7 +85,7 @@ impl fmt::Display for Intent {
             Self::Write(target) => write!(f, "write {}", target.asked),
             Self::Exec(exec) => write!(f, "exec in {}: {}", exec.cwd.asked, exec.command),
             Self::Connect(connect) => connect.fmt(f),
-            Self::McpCall(ask) => write!(f, "consult mcp/{}: {} {}", ask.server, ask.tool, ask.arguments),
+            Self::McpCall(call) => write!(f, "call mcp/{}: {} {}", call.server, call.tool, call.arguments),
             Self::Spawn(spawn) => spawn.fmt(f),
             Self::Schedule(asked) => {
                 write!(f, "schedule {}", asked.action)?;
@@ -95,10 +95,10 @@ impl fmt::Display for Intent {
                     .filter(|(_, part)| !part.is_empty())
                     .try_for_each(|(gap, part)| write!(f, "{gap}{part}"))
             }
-            Self::Session(attend) if attend.input.is_empty() => {
-                write!(f, "{} {}", attend.action, attend.session)
+            Self::Session(intent) if intent.input.is_empty() => {
+                write!(f, "{} {}", intent.action, intent.session)
             }
-            Self::Session(attend) => write!(f, "{} {}: {}", attend.action, attend.session, attend.input),
+            Self::Session(intent) => write!(f, "{} {}: {}", intent.action, intent.session, intent.input),
         }
     }
 }

@@ -175,7 +175,7 @@ impl Policy {
             Intent::List(target) => self.judge_file(Access::List, target, &agent.zones),
             Intent::Write(target) => self.judge_file(Access::Write, target, &agent.zones),
             Intent::Exec(exec) => self.judge_exec(exec, &agent.zones),
-            Intent::Session(attend) => self.judge_input(attend),
+            Intent::Session(session) => self.judge_input(session),
             Intent::Connect(connect) => network::judge(connect, &self.hosts),
             // Tool availability was checked before. The server's own effects are confined by its
             // cage.
@@ -194,7 +194,7 @@ impl Policy {
         subject: &Subject,
     ) -> Option<Judgement> {
         let agent = self.agents.get(&subject.agent)?;
-        let scene = GuardContext {
+        let guard_context = GuardContext {
             zones: &agent.zones,
             read_rules: &self.read_rules,
             write_rules: &self.write_rules,
@@ -206,7 +206,7 @@ impl Policy {
             dialect: context.dialect,
             file_system: context.file_system,
         };
-        Some(self.guard.judge(command, &scene))
+        Some(self.guard.judge(command, &guard_context))
     }
 
     /// Checks whether `subject` may use a tool. A tool disabled for an agent is disabled for its
@@ -286,10 +286,10 @@ impl Policy {
         self.verdict_on(&exec.judgement, &exec.command, grant)
     }
 
-    fn judge_input(&self, attend: &SessionIntent) -> Verdict {
+    fn judge_input(&self, session: &SessionIntent) -> Verdict {
         let grant = Grant { rule: "own session".to_owned() };
-        match &attend.judgement {
-            Some(judgement) => self.verdict_on(judgement, &attend.input, grant),
+        match &session.judgement {
+            Some(judgement) => self.verdict_on(judgement, &session.input, grant),
             None => Verdict::Allow(grant),
         }
     }

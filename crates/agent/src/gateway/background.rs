@@ -62,8 +62,8 @@ struct JobsTask {
 }
 
 impl JobRunner for JobsTask {
-    fn run<'r>(&'r self, firing: &'r JobRun, halt: &'r CancelToken) -> JobFuture<'r> {
-        self.jobs.run(firing, halt)
+    fn run<'r>(&'r self, run: &'r JobRun, halt: &'r CancelToken) -> JobFuture<'r> {
+        self.jobs.run(run, halt)
     }
 }
 

@@ -146,7 +146,7 @@ impl TaskList {
     /// Reads the file; `None` when there was none, and its template was written.
     fn read(&self) -> Result<Option<String>, RootError> {
         match self.reader.read(FILE, MAX_FILE_BYTES)? {
-            Some(passage) => Ok(Some(passage.text)),
+            Some(file) => Ok(Some(file.text)),
             None => self.reader.create(FILE, TEMPLATE, &self.write_context).map(|_| None),
         }
     }

@@ -187,9 +187,9 @@ fn tool_as(fixture: &Fixture, subject: Subject, arguments: &Value) -> Reply {
     let cron = CronTool::new(store, system_clock(), &fixture.config.tools, Arc::new(|| {}));
     let registry = executor.registry().with([Arc::new(cron) as Arc<dyn Tool>]);
     let halt = CancelToken::new();
-    let visit = ToolContext::new(executor.warden(), &subject, &halt, &unwatched);
+    let context = ToolContext::new(executor.warden(), &subject, &halt, &unwatched);
     let call = Call { tool: "cron".to_owned(), arguments: arguments.clone(), subject: subject.clone() };
-    registry.run_unattended(&call, &visit)
+    registry.run_unattended(&call, &context)
 }
 
 fn two_agents(config: &mut Config) {

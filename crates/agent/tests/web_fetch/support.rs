@@ -83,8 +83,8 @@ impl Fixture {
 
     pub(crate) fn run(&self, tool: &WebFetch, arguments: &Value, halt: &CancelToken) -> Reply {
         let subject = Subject::root(Origin::Cli, AgentId::main(), "s");
-        let visit = ToolContext::new(&self.warden, &subject, halt, &unwatched);
-        match tool.run(&Arguments::check(tool.parameters(), arguments).unwrap(), &visit) {
+        let context = ToolContext::new(&self.warden, &subject, halt, &unwatched);
+        match tool.run(&Arguments::check(tool.parameters(), arguments).unwrap(), &context) {
             Outcome::Reply(reply) => reply,
             Outcome::NeedsApproval(asked) => panic!("{asked:?}"),
         }

@@ -42,12 +42,12 @@ pub(crate) fn run(arguments: &ToolArguments, settings: &Settings) -> Result<Exit
     let (reply, known) = if app::has_mcp_servers(settings, is_meant) || settings.config.hooks.is_any_enabled()
     {
         let subject = call.subject.clone();
-        let consult = async |executor| call_with_services(&executor, &call, settings).await;
-        app::with_mcp_servers(settings, core, &subject, is_meant, consult)?
+        let run = async |executor| call_with_services(&executor, &call, settings).await;
+        app::with_mcp_servers(settings, core, &subject, is_meant, run)?
     } else {
         let halt = CancelToken::new();
-        let visit = ToolContext::new(&core.warden, &call.subject, &halt, &unwatched);
-        (core.registry.run_unattended(&call, &visit), core.registry)
+        let context = ToolContext::new(&core.warden, &call.subject, &halt, &unwatched);
+        (core.registry.run_unattended(&call, &context), core.registry)
     };
     drop(progress);
     if !known.knows(&call.tool) {

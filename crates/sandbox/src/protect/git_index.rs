@@ -138,10 +138,10 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             assert!(git(dir.path(), &format!("{line} && {ADD}")), "{why}");
             let git_dir = dir.path().join(".git");
-            let sought =
+            let wanted =
                 [".vscode", ".envrc", "a/b", "a/b/c", "a/b/d", "a/b/cd", ".github/workflows", "file", "fil"];
             let mut bytes_left = MAX_INDEX_BYTES;
-            let found = tracked(&git_dir, hash, &sought.map(str::as_bytes), &mut bytes_left);
+            let found = tracked(&git_dir, hash, &wanted.map(str::as_bytes), &mut bytes_left);
             assert_eq!(found, [true, false, true, true, false, true, false, true, false], "{why}");
             let index = std::fs::read(git_dir.join("index")).unwrap();
             for end in 0..index.len() {

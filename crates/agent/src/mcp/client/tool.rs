@@ -82,11 +82,11 @@ impl McpTool {
     }
 
     /// The text, or its beginning and the file with all of it.
-    fn inline_text(&self, text: String, visit: &ToolContext<'_>) -> String {
+    fn inline_text(&self, text: String, context: &ToolContext<'_>) -> String {
         if text.chars().nth(self.max_inline).is_none() {
             return text;
         }
-        match self.save(&text, visit) {
+        match self.save(&text, context) {
             Ok(path) => format!(
                 "{}\n[the answer has {} characters; all of it is in the file {path}]\n[file:{path}]",
                 first_chars(&text, self.max_inline),
@@ -100,15 +100,15 @@ impl McpTool {
     }
 
     /// Writes a long result to the agent's workspace, as a write of the agent.
-    fn save(&self, text: &str, visit: &ToolContext<'_>) -> Result<String, String> {
+    fn save(&self, text: &str, context: &ToolContext<'_>) -> Result<String, String> {
         let digest = HEXLOWER.encode(&Sha256::digest(text));
         let path = format!("{ARTIFACTS_DIR}/{}-{}.txt", self.name, &digest[..16]);
-        let sought = visit
+        let target = context
             .warden
-            .locate(Access::Write, Path::new(&path), visit.subject)
+            .locate(Access::Write, Path::new(&path), context.subject)
             .map_err(|why| why.to_string())?;
-        let permit = visit.admit(&self.name, Write(sought)).map_err(|reply| reply.sentence())?;
-        files::write(permit, text.as_bytes(), Overwrite::Yes, visit.warden.files())
+        let permit = context.admit(&self.name, Write(target)).map_err(|reply| reply.sentence())?;
+        files::write(permit, text.as_bytes(), Overwrite::Yes, context.warden.files())
             .map_err(|why| why.to_string())?;
         Ok(path)
     }
@@ -137,22 +137,22 @@ impl Tool for McpTool {
         self.server.is_deferred()
     }
 
-    fn run(&self, arguments: &Arguments<'_>, visit: &ToolContext<'_>) -> Outcome {
+    fn run(&self, arguments: &Arguments<'_>, context: &ToolContext<'_>) -> Outcome {
         let given = arguments.all().clone();
         let intent = McpCallIntent {
             server: self.server.name().to_owned(),
             tool: self.server_name.clone(),
             arguments: Value::Object(given.clone()).to_string(),
         };
-        let permit = match visit.admit(&self.name, McpCall(intent)) {
+        let permit = match context.admit(&self.name, McpCall(intent)) {
             Ok(permit) => permit,
             Err(reply) => return reply.into(),
         };
         let answered =
-            permit.call(|_| self.runtime.block_on(self.server.call(&self.server_name, given, visit.halt)));
+            permit.call(|_| self.runtime.block_on(self.server.call(&self.server_name, given, context.halt)));
         match answered {
             Ok(result) => {
-                let text = self.inline_text(result_text(&result), visit);
+                let text = self.inline_text(result_text(&result), context);
                 if result.is_error.unwrap_or(false) {
                     Reply::Failed(format!("MCP tool returned error: {text}")).into()
                 } else {

@@ -35,7 +35,7 @@ pub struct PromptSources {
 /// A directory to read from, and its path.
 #[derive(Debug)]
 struct SourceDir {
-    lectern: WorkspaceReader,
+    reader: WorkspaceReader,
     path: PathBuf,
 }
 
@@ -60,11 +60,11 @@ impl PromptSources {
         let mut agents = BTreeMap::new();
         for (agent, zones) in instance.zones() {
             let path = zones.workspace.first().map(|path| path.as_path().to_owned()).unwrap_or_default();
-            agents.insert(agent, SourceDir { lectern: WorkspaceReader::for_agent(&zones)?, path });
+            agents.insert(agent, SourceDir { reader: WorkspaceReader::for_agent(&zones)?, path });
         }
         let path = instance.join("skills");
         // The directory is optional.
-        let skills = WorkspaceReader::for_operator(&path).ok().map(|lectern| SourceDir { lectern, path });
+        let skills = WorkspaceReader::for_operator(&path).ok().map(|reader| SourceDir { reader, path });
         Ok(Self { agents, skills, warned: Mutex::default() })
     }
 
@@ -101,8 +101,8 @@ impl PromptSources {
         for dir in self.agents.values() {
             let real = std::fs::canonicalize(&dir.path).unwrap_or_else(|_| dir.path.clone());
             let Some(below) = path.strip_prefix(real).ok().and_then(Path::to_str) else { continue };
-            let passage = dir.lectern.read(below, MAX_WHOLE_BYTES)?;
-            return Ok(passage.map(|passage| InstructionFile::of(dir.path.join(below), &passage)));
+            let prefix = dir.reader.read(below, MAX_WHOLE_BYTES)?;
+            return Ok(prefix.map(|prefix| InstructionFile::of(dir.path.join(below), &prefix)));
         }
         Ok(None)
     }
@@ -134,20 +134,20 @@ fn workspace_files(reader: &PromptReader<'_>) -> Vec<String> {
 impl PromptReader<'_> {
     /// The beginning of a file, with a note where it was cut; `None` when there is no text.
     pub(super) fn read(&self, path: &str, max: usize) -> Option<String> {
-        let passage = self.dir.lectern.read(path, MAX_WHOLE_BYTES);
-        if let Ok(Some(passage)) = &passage {
-            self.files.borrow_mut().push(InstructionFile::of(self.dir.path.join(path), passage));
+        let prefix = self.dir.reader.read(path, MAX_WHOLE_BYTES);
+        if let Ok(Some(prefix)) = &prefix {
+            self.files.borrow_mut().push(InstructionFile::of(self.dir.path.join(path), prefix));
         }
-        match passage {
+        match prefix {
             Ok(None) => None,
-            Ok(Some(passage)) if passage.text.trim().is_empty() => None,
-            Ok(Some(passage)) if passage.more == More::Follows || passage.text.len() > max => {
+            Ok(Some(prefix)) if prefix.text.trim().is_empty() => None,
+            Ok(Some(prefix)) if prefix.more == More::Follows || prefix.text.len() > max => {
                 self.warn(path, "it is too long; its beginning is read");
-                let text = &passage.text[..passage.text.floor_char_boundary(max)];
+                let text = &prefix.text[..prefix.text.floor_char_boundary(max)];
                 let text = text.trim_end_matches('\u{fffd}');
                 Some(format!("{text}\n[cut here: longer than {max} bytes]"))
             }
-            Ok(Some(passage)) => Some(passage.text),
+            Ok(Some(prefix)) => Some(prefix.text),
             Err(why) => {
                 self.warn(path, &format!("it is left out: {why}"));
                 None
@@ -157,7 +157,7 @@ impl PromptReader<'_> {
 
     /// The names of the directories in a directory.
     pub(super) fn directories(&self, path: &str) -> Vec<String> {
-        self.dir.lectern.directories(path).unwrap_or_else(|why| {
+        self.dir.reader.directories(path).unwrap_or_else(|why| {
             self.warn(path, &format!("it is left out: {why}"));
             Vec::new()
         })
@@ -178,7 +178,7 @@ impl PromptReader<'_> {
 }
 
 impl InstructionFile {
-    fn of(path: PathBuf, passage: &TextPrefix) -> Self {
-        Self { path, sha256: (passage.more == More::End).then(|| text_hash(&passage.text)) }
+    fn of(path: PathBuf, prefix: &TextPrefix) -> Self {
+        Self { path, sha256: (prefix.more == More::End).then(|| text_hash(&prefix.text)) }
     }
 }

@@ -164,9 +164,9 @@ impl CronTool {
         if !self.allow_command {
             return Err(refused(commands_disabled()));
         }
-        let sought = context.warden.prepare_command(command, Path::new(""), context.subject);
-        let sought = sought.map_err(|why| invalid(context, &why.to_string()))?;
-        match context.warden.evaluate("exec", context.subject, &sought) {
+        let exec = context.warden.prepare_command(command, Path::new(""), context.subject);
+        let exec = exec.map_err(|why| invalid(context, &why.to_string()))?;
+        match context.warden.evaluate("exec", context.subject, &exec) {
             Verdict::Deny(refusal) if refusal.code == Code::ToolDisabled => Err(refused(refusal)),
             _ => Ok(Some(Task::Command(command.to_owned()))),
         }

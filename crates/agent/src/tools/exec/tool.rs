@@ -65,7 +65,7 @@ impl ExecTool {
             cwd => cwd,
         };
         let began = Instant::now();
-        let sought = context
+        let exec = context
             .warden
             .prepare_command(command, Path::new(cwd), context.subject)
             .map_err(|why| file_access::invalid(context, self.name(), &why.to_string()))?;
@@ -76,7 +76,7 @@ impl ExecTool {
         };
         // What the guard took is time of the call; waiting for an answer is not.
         let limit = TimeLimit::after_judging(timeout, began, Instant::now());
-        let permit = context.admit(self.name(), sought.with_mode(RunMode { background, timeout }))?;
+        let permit = context.admit(self.name(), exec.with_mode(RunMode { background, timeout }))?;
         Ok(if background {
             let terminal = arguments.flag("pty").unwrap_or(false).then_some(WINDOW_SIZE);
             self.start(permit, terminal, context)

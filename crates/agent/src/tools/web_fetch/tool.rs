@@ -176,8 +176,8 @@ impl WebFetch {
     ) -> Result<(WebAddress, Permit<Connect>), Reply> {
         let ToolContext { warden, subject, .. } = context;
         let asked = intent.asked.clone();
-        let sought = self.outbound.resolve(warden, self.name(), subject, intent, wait_limit);
-        match (context.admit(self.name(), sought), asked) {
+        let connect = self.outbound.resolve(warden, self.name(), subject, intent, wait_limit);
+        match (context.admit(self.name(), connect), asked) {
             (Ok(permit), Ok(address)) => Ok((address, permit)),
             (Err(Reply::Refused(no)), _) => Err(Reply::Refused(after_redirect(no, came_from))),
             (Err(reply), _) => Err(reply),

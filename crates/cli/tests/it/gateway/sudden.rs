@@ -1,6 +1,6 @@
-//! `kill -9` at any moment of firings and turns: what was acknowledged is there, and what was done is not done again.
+//! `kill -9` at any moment of job runs and turns: what was acknowledged is there, and what was done is not done again.
 //!
-//! `PICOCLAW_SOAK=1` has 500 firings and 500 turns; otherwise a dozen of each. What must hold is judged by what clients
+//! `PICOCLAW_SOAK=1` has 500 job runs and 500 turns; otherwise a dozen of each. What must hold is judged by what clients
 //! were told and by what jobs and tools left in files of their own, not by what the program says of itself.
 
 mod books;

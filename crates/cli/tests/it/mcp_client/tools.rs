@@ -28,7 +28,7 @@ fn a_servers_tool_runs_by_its_name_and_is_recorded() {
         "{unknown:?}"
     );
     let intents: Vec<_> = yard.instance.records().iter().map(|record| record["intent"].to_string()).collect();
-    assert!(intents.iter().any(|intent| intent.contains("consult mcp/peer: echo")), "{intents:?}");
+    assert!(intents.iter().any(|intent| intent.contains("call mcp/peer: echo")), "{intents:?}");
 }
 
 #[test]

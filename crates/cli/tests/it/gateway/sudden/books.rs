@@ -115,7 +115,7 @@ impl<'h> Books<'h> {
         let lines = lines(&self.instance.workspace().join("cron.txt"));
         let count = |what: &str| lines.iter().filter(|line| line.starts_with(what)).count();
         format!(
-            "{} firings ({} begun, {} done), {} turns answered, {} broken off, {} records",
+            "{} job runs ({} begun, {} done), {} turns answered, {} broken off, {} records",
             self.over + self.jobs.len(),
             count("begun"),
             count("done"),

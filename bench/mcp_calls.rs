@@ -20,10 +20,10 @@ pub(crate) const SELF: &str = "echo-server";
 
 /// What a call costs beyond the server's own time: judged, recorded twice, sent, answered, told to the model.
 pub(crate) fn measured(quiet: &Path, disk: &Path, table: &mut Table) -> Result<(), Stop> {
-    let added = added(&quiet.join("consult"))?;
+    let added = added(&quiet.join("mcp_calls"))?;
     let what = format!("{CALLS} calls to an MCP server in one turn: added to the server's own time, a call");
     table.told(&what, &added.time());
-    table.told("  the same on a disk", &self::added(&disk.join("consult"))?.time());
+    table.told("  the same on a disk", &self::added(&disk.join("mcp_calls"))?.time());
     Ok(())
 }
 
