@@ -124,7 +124,7 @@ fn a_judge_changes_answers_or_denies_and_everything_else_is_a_no() {
         (
             "a call that is none",
             r#"{"action": "modify", "call": "rm"}"#,
-            Box::new(move |a| is_denied(a, "`call` is no object")),
+            Box::new(move |a| is_denied(a, "`call` is not an object")),
         ),
         ("garbage", "garbage", Box::new(move |a| is_denied(a, "no `action`"))),
         ("an error", "error", Box::new(move |a| is_denied(a, "I broke"))),

@@ -245,7 +245,7 @@ fn isolation_holds_or_stops_the_start() {
         assert!(stderr.contains("windows isolation access rules"), "{stderr}");
     } else {
         assert_eq!(output.status.code(), Some(2), "{stderr}");
-        assert!(stderr.contains("isolation is enabled and cannot be had on this host"), "{stderr}");
-        picoclaw_testing::skip!("isolation cannot be had on this system: {}", stderr.trim_end());
+        assert!(stderr.contains("isolation is enabled but is not available on this host"), "{stderr}");
+        picoclaw_testing::skip!("isolation is not available on this system: {}", stderr.trim_end());
     }
 }

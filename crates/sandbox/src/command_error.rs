@@ -28,7 +28,7 @@ pub enum CommandError {
     #[error(transparent)]
     Publish(#[from] PublishError),
     /// The backend cannot hold what a flag asks for.
-    #[error("`{flag}` needs {needs}: this host gives {backend}")]
+    #[error("`{flag}` needs {needs}: this host offers {backend}")]
     Flag {
         /// The flag, with its value where that matters.
         flag: &'static str,

@@ -40,7 +40,7 @@ pub enum HostAgentError {
         tried: Vec<PathBuf>,
     },
     /// Another system than Linux.
-    #[error("`{flag}` works on Linux alone")]
+    #[error("`{flag}` works only on Linux")]
     LinuxOnly {
         /// The flag.
         flag: &'static str,

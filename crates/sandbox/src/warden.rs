@@ -340,7 +340,7 @@ impl Warden {
 
     /// Records a call that only reads what the program knows already: decided and finished at once.
     pub fn record_read_only(&self, tool: &str, subject: &Subject, what: &str) {
-        let grant = Grant { rule: "looking".to_owned() };
+        let grant = Grant { rule: "read-only".to_owned() };
         let decided = Entry::decided(subject, tool, &format!("look {what}"), &Verdict::Allow(grant));
         let finished = decided.clone().finished("ok", Duration::ZERO);
         if let Err(why) = self.ledger.append(&[decided, finished]) {
@@ -426,6 +426,6 @@ fn unrecorded(why: &dyn std::error::Error) -> Refusal {
         sentence: format!("access denied: the ledger cannot be written: {why}"),
         rule: "write-ahead".to_owned(),
         layer: Layer::Ledger,
-        hint: "nothing is permitted while decisions cannot be recorded; `picoclaw audit verify` looks at the ledger".to_owned(),
+        hint: "nothing is permitted while decisions cannot be recorded; `picoclaw audit verify` checks the ledger".to_owned(),
     }
 }

@@ -39,10 +39,10 @@ struct OpenQuestion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum AnswerError {
     /// The question does not exist, was answered, or has expired.
-    #[error("no such question is open: it was answered, its time ran out, or its turn ended")]
+    #[error("there is no such open question: it was answered, it expired, or its turn ended")]
     NotOpen,
     /// The answer is about other content.
-    #[error("the hash is not that of the question: what you saw is not what would be done")]
+    #[error("the hash does not match the question: what you saw is not what would be done")]
     HashMismatch,
 }
 

@@ -17,7 +17,7 @@ const RELEASE_POLL_INTERVAL: Duration = Duration::from_millis(200);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReloadError {
     /// Another reload is running.
-    #[error("a reload is under way already")]
+    #[error("a reload is already in progress")]
     Busy,
     /// The configuration cannot be used.
     #[error("{0}; everything stays as it was")]

@@ -156,7 +156,7 @@ impl<'p> HookAnswer<'p> {
             None | Some(Value::Null) if is_modify => Err(self.invalid(&format!("`modify` without `{name}`"))),
             None | Some(Value::Null) => Ok(None),
             Some(Value::Object(changed)) => Ok(Some(changed)),
-            Some(_) => Err(self.invalid(&format!("`{name}` is no object"))),
+            Some(_) => Err(self.invalid(&format!("`{name}` is not an object"))),
         }
     }
 
@@ -169,7 +169,7 @@ impl<'p> HookAnswer<'p> {
         match outer.get(name) {
             None | Some(Value::Null) => Ok(outer),
             Some(Value::Object(inner)) => Ok(inner),
-            Some(_) => Err(self.invalid(&format!("`{name}.{name}` is no object"))),
+            Some(_) => Err(self.invalid(&format!("`{name}.{name}` is not an object"))),
         }
     }
 

@@ -202,7 +202,10 @@ async fn read_responses(stdout: PipeReader, shared: Arc<Shared>) {
 /// Parses a response leniently: `jsonrpc` may be missing, and `null` may stand for an absent member.
 fn parse_response(line: &[u8]) -> Result<(u64, Response), &'static str> {
     let members = Members::parse(line).map_err(|_| "no JSON object")?;
-    let id = members.id.and_then(|id| id.get().parse().ok()).ok_or("no answer: it has no id of ours")?;
+    let id = members
+        .id
+        .and_then(|id| id.get().parse().ok())
+        .ok_or("not a response: its id is not the id of a request")?;
     let value = |raw: Option<&RawValue>| raw.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
     let response = match (value(members.result), value(members.error)) {
         (Some(result), None | Some(Value::Null)) => Ok(result),
@@ -233,7 +236,11 @@ mod tests {
                 failed("neither a result nor an error"),
             ),
             ("neither", r#"{"id":7}"#, failed("neither a result nor an error")),
-            ("a string as id", r#"{"id":"7","result":{}}"#, Err("no answer: it has no id of ours")),
+            (
+                "a string as id",
+                r#"{"id":"7","result":{}}"#,
+                Err("not a response: its id is not the id of a request"),
+            ),
             ("not JSON", "hello", Err("no JSON object")),
             ("an array", "[1]", Err("no JSON object")),
         ] {

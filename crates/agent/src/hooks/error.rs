@@ -37,7 +37,7 @@ pub enum HookError {
         name: String,
     },
     /// It failed repeatedly; the next start is delayed.
-    #[error("hook `{name}` is down and is started again in {} s", wait.as_secs())]
+    #[error("hook `{name}` is down and will be restarted in {} s", wait.as_secs())]
     Down {
         /// Which hook.
         name: String,
@@ -53,7 +53,7 @@ pub enum HookError {
         message: String,
     },
     /// Its result has another form than the protocol's.
-    #[error("hook `{name}` answered something invalid: {what}")]
+    #[error("hook `{name}` sent an invalid response: {what}")]
     Garbage {
         /// Which hook.
         name: String,

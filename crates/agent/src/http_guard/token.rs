@@ -36,7 +36,7 @@ pub enum TokenError {
     #[error("the token is shorter than {MIN_LENGTH} characters")]
     Short,
     /// Not fit for a header.
-    #[error("the token has characters that a header cannot carry")]
+    #[error("the token contains characters that a header cannot carry")]
     Unsendable,
 }
 

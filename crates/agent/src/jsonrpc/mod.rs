@@ -19,7 +19,7 @@ pub(crate) enum ParseError {
     #[error("not JSON")]
     NotJson,
     /// JSON, but not a JSON-RPC 2.0 object.
-    #[error("no JSON-RPC 2.0 message")]
+    #[error("not a JSON-RPC 2.0 message")]
     NotAMessage,
     /// A batch, which no current revision of MCP has.
     #[error("a batch")]

@@ -56,7 +56,7 @@ impl Children {
     pub(crate) fn begin(self: &Arc<Self>, info: &SubagentInfo) -> Result<ChildGuard, String> {
         let mut state = self.state();
         if state.running >= MAX_CHILDREN {
-            return Err(format!("{MAX_CHILDREN} subagents of this turn are under way already"));
+            return Err(format!("{MAX_CHILDREN} subagents of this turn are already running"));
         }
         state.running += 1;
         Ok(ChildGuard { children: Arc::clone(self), info: info.clone(), result: None })

@@ -20,9 +20,9 @@ struct State {
     is_interrupted: bool,
 }
 
-/// Too many messages wait already.
+/// Too many messages are already waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{MAX_MESSAGES} messages wait already")]
+#[error("{MAX_MESSAGES} messages are already waiting")]
 pub struct QueueFull;
 
 impl Steering {

@@ -73,7 +73,7 @@ pub enum TurnError {
     #[error(transparent)]
     Aborted(#[from] HookAbort),
     /// A thread of this program panicked.
-    #[error("the program could not go on with this turn: {0}")]
+    #[error("the program could not continue this turn: {0}")]
     Broken(String),
     /// The turn was cancelled.
     #[error("the turn was stopped")]

@@ -35,22 +35,22 @@ pub enum TokenStoreError {
     #[error(transparent)]
     State(#[from] StateError),
     /// No random bytes.
-    #[error("the kernel gave no random bytes: {0}")]
+    #[error("the kernel returned no random bytes: {0}")]
     Random(io::Error),
     /// The file is not a list of tokens.
     #[error("`state/tokens.json` is damaged: {0}")]
     Damaged(String),
     /// Not a name.
-    #[error("`{0}` cannot be a token's name")]
+    #[error("`{0}` is not a valid token name")]
     BadName(String),
     /// The name is taken.
-    #[error("there is a token `{0}` already")]
+    #[error("the token `{0}` already exists")]
     Exists(String),
     /// There is no such token.
     #[error("there is no token `{0}`")]
     Unknown(String),
     /// Too many tokens.
-    #[error("there are {MAX_TOKENS} tokens already")]
+    #[error("there are already {MAX_TOKENS} tokens")]
     Full,
 }
 

@@ -82,22 +82,22 @@ fn a_body_without_end_is_cut_at_the_limit() {
     }
     let headers = endless("HTTP/1.1 200 OK\r\n", "X: y\r\n");
     let reply = Fixture::new(HERE).fetch(&headers.url("/"));
-    assert!(failed(&reply).ends_with("the answer is not HTTP: its head is too long"), "{reply:?}");
+    assert!(failed(&reply).ends_with("the response is not HTTP: its head is too long"), "{reply:?}");
 }
 
 #[test]
 fn what_is_not_a_whole_answer_is_named() {
     for (answer, want) in [
-        ("", "the answer was cut off"),
+        ("", "the response was cut off"),
         (
             "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nhalf",
-            "the answer was cut off",
+            "the response was cut off",
         ),
-        ("SSH-2.0-OpenSSH_9.9\r\n\r\n", "the answer is not HTTP: its head is malformed"),
+        ("SSH-2.0-OpenSSH_9.9\r\n\r\n", "the response is not HTTP: its head is malformed"),
         ("HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n\x01", "the content is not text (`image/png`)"),
         (
             "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: br\r\n\r\nx",
-            "the answer is compressed (`br`), which was not asked for and is not read",
+            "the response is compressed (`br`), which was not requested and is not supported",
         ),
     ] {
         let server = Server::saying(answer);

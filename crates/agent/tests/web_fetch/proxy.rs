@@ -67,9 +67,13 @@ fn nothing_goes_around_a_proxy_that_does_not_work() {
     let strange = Server::saying("220 mail.example\r\n\r\n");
     let mute = Server::saying("");
     for (why, proxy, want) in [
-        ("refuses", format!("http://{}", stubborn.address), "`tools.web.proxy`: it answered 403"),
-        ("is none", format!("http://{}", strange.address), "`tools.web.proxy`: its answer is not HTTP"),
-        ("hangs up", format!("http://{}", mute.address), "`tools.web.proxy`: it hung up"),
+        ("refuses", format!("http://{}", stubborn.address), "`tools.web.proxy`: the proxy answered 403"),
+        ("is none", format!("http://{}", strange.address), "`tools.web.proxy`: the response is not HTTP"),
+        (
+            "hangs up",
+            format!("http://{}", mute.address),
+            "`tools.web.proxy`: the proxy closed the connection",
+        ),
         (
             "another kind",
             "socks5://me:secret@127.0.0.1:1".to_owned(),

@@ -52,14 +52,14 @@ fn a_server_is_spoken_to_if_somebody_vouches_for_its_name() {
     assert_eq!(dot["text"], "secret page", "a trailing dot is the same name");
 
     let other = fixture.fetch_with(&trusting, &format!("https://other.example:{port}/"));
-    assert!(failed(&other).contains("no secure connection: invalid peer certificate"), "{other:?}");
+    assert!(failed(&other).contains("the secure connection failed: invalid peer certificate"), "{other:?}");
     let stranger = fixture.tool().resolving(resolver);
     let unknown = fixture.fetch_with(&stranger, &format!("https://secure.example:{port}/"));
     assert!(
-        failed(&unknown).contains("no secure connection: "),
+        failed(&unknown).contains("the secure connection failed: "),
         "nobody on this machine vouches: {unknown:?}"
     );
-    assert!(fixture.records().pop().unwrap().outcome.unwrap().starts_with("no secure connection: "));
+    assert!(fixture.records().pop().unwrap().outcome.unwrap().starts_with("the secure connection failed: "));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_plain_server_is_not_mistaken_for_a_secure_one() {
     let fixture = Fixture::new(HERE);
     let tool = fixture.tool().resolving(Fickle::new(&[&["127.0.0.1"]])).trusting(trust);
     let reply = fixture.fetch_with(&tool, &format!("https://secure.example:{}/", server.address.port()));
-    assert!(failed(&reply).contains("no secure connection: "), "{reply:?}");
+    assert!(failed(&reply).contains("the secure connection failed: "), "{reply:?}");
 }
 
 #[test]

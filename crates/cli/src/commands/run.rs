@@ -217,13 +217,13 @@ fn print_missed(
     }
     if arguments.command.iter().any(|word| word.to_string_lossy().starts_with("/dev/fd/")) {
         print::note(
-            "hint: of your shell's descriptors only the standard streams pass; put the shell's line into the cage: `bash -c '…'`",
+            "hint: only the standard streams pass, not your shell's other descriptors; run the shell's line in the cage: `bash -c '…'`",
         );
     }
     print_debugger(text.debugger().filter(|_| !asked.is_debugged()));
     if let Some(program) = text.sandboxed_browser() {
         print::note(&format!(
-            "hint: the sandbox of `{program}` does not start in this cage, which holds instead; `--no-sandbox` leaves it out"
+            "hint: the sandbox of `{program}` does not start in this cage, which confines it instead; `--no-sandbox` skips it"
         ));
     }
     if let Some(owner) = platform::owner_that_root_is_not(root) {

@@ -32,7 +32,7 @@ pub(crate) struct LogSettings {
 #[non_exhaustive]
 pub(crate) enum LogError {
     /// An unknown format.
-    #[error("`{value}` is not a log format, in `PICOCLAW_LOG_FORMAT`; known are `plain` and `json`")]
+    #[error("`PICOCLAW_LOG_FORMAT`: `{value}` is not a log format; use `plain` or `json`")]
     Format {
         /// The value.
         value: String,

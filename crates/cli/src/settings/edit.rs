@@ -32,7 +32,7 @@ pub(crate) enum EditError {
     #[error("the edit would change other settings as well")]
     Elsewhere,
     /// The configuration changed since it was loaded.
-    #[error("the MCP servers of the configuration have changed meanwhile; try again")]
+    #[error("the MCP servers of the configuration have changed in the meantime; try again")]
     Meanwhile,
     /// The lock was not acquired.
     #[error(transparent)]

@@ -20,7 +20,7 @@ pub(super) fn parse_yaml(text: &str, file: &str) -> Result<Option<Node>, ConfigE
             (Event::StreamEnd, _) => return Ok(root),
             (Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd | Event::Nothing, _) => {}
             (_, span) if root.is_some() => {
-                return Err(reader.fault(span, "a second document stands in the file", "keep one"));
+                return Err(reader.fault(span, "the file contains a second document", "keep one"));
             }
             (event, span) => root = Some(reader.node(event, span, 0)?),
         }
@@ -87,7 +87,7 @@ impl<'a> YamlReader<'a> {
                 (_, span) => return Err(self.fault(span, "a name must be plain text", "put `\"` around it")),
             };
             if !seen.insert(name.clone()) {
-                return Err(self.fault(span, "the name stands here a second time", "keep one of them"));
+                return Err(self.fault(span, "the name appears a second time", "keep one of them"));
             }
             let origin = Origin::Secrets { line: span.start.line(), column: span.start.col() + 1 };
             let (event, span) = self.next()?;

@@ -178,7 +178,7 @@ fn a_store_that_is_broken_is_said_and_left_alone() {
     for arguments in [&["cron", "list"][..], &["cron", "add", "-n", "n", "-m", "x", "-e", "60"]] {
         let ran = instance.run(arguments);
         assert_eq!(ran.code, 1, "{ran:?}");
-        assert!(ran.stderr.contains("cannot be read as jobs"), "{ran:?}");
+        assert!(ran.stderr.contains("is not a valid list of jobs"), "{ran:?}");
     }
     assert_eq!(std::fs::read_to_string(&store).unwrap(), "{broken");
 }

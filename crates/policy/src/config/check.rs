@@ -165,7 +165,7 @@ impl<'a> Checker<'a> {
                 self.report(
                     &entry.origin,
                     path,
-                    Problem::Refused("this is no name".to_owned()),
+                    Problem::Refused("this is not a valid name".to_owned()),
                     "use letters and digits",
                 );
             } else if !entry.node.is_null() {

@@ -111,7 +111,7 @@ impl Checker<'_> {
             Shape::Pattern => self.check_pattern(&node.origin, text, path),
             Shape::Path | Shape::Program => self.check_path(node, shape, path),
             Shape::Variable if !is_variable(text) => {
-                let problem = Problem::Refused("this is no name of a variable".to_owned());
+                let problem = Problem::Refused("this is not a valid variable name".to_owned());
                 self.report(&node.origin, path, problem, "letters, digits and `_`, as in `JAVA_HOME`");
             }
             Shape::Network => self.check_network(&node.origin, text, path),
@@ -214,7 +214,7 @@ impl Checker<'_> {
         {
             node.value = Value::Text(names.join(","));
         } else {
-            let problem = Problem::Refused("these are no toolchains".to_owned());
+            let problem = Problem::Refused("these are not toolchains".to_owned());
             self.report(&node.origin, path, problem, "write `auto`, `none`, or names such as `rust,node`");
         }
     }

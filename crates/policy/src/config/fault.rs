@@ -72,7 +72,7 @@ pub enum Problem {
     #[error("unknown key")]
     UnknownKey,
     /// The key is repeated in one object, with another value.
-    #[error("the key stands here a second time, with another value")]
+    #[error("the key appears a second time, with another value")]
     DuplicateKey,
     /// Two spellings of one key have different values.
     #[error("`{other}` says the same in another spelling")]
@@ -117,7 +117,7 @@ pub enum Problem {
     #[error("not a regular expression: {0}")]
     BadPattern(String),
     /// A control character in a value that must not have one.
-    #[error("a control character (U+{code:04X}) stands in {what}")]
+    #[error("{what} contains a control character (U+{code:04X})")]
     ControlCharacter {
         /// The character.
         code: u32,
@@ -134,7 +134,7 @@ pub enum Problem {
     #[error("`\\u` is not followed by a character's number")]
     BadUnicode,
     /// A raw control character in a string.
-    #[error("a raw control character (U+{byte:04X}) stands in a string")]
+    #[error("a string contains a raw control character (U+{byte:04X})")]
     RawControl {
         /// The character.
         byte: u8,

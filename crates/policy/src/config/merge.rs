@@ -60,7 +60,7 @@ pub fn merge_layers(
         checker.report(&Origin::File(error.at), &error.key, error.problem.clone(), error.hint.as_str());
     }
     for (at, key) in &parsed.repeated {
-        checker.report_notice(&Origin::File(*at), format!("`{key}` stands here a second time"));
+        checker.report_notice(&Origin::File(*at), format!("`{key}` appears a second time"));
     }
     let mut root = parsed.root.unwrap_or_else(|| Node::new(Value::Map(Vec::new()), Origin::Default));
     checker.check_value(&mut root, const { &Shape::Section(ROOT) }, &mut String::new());

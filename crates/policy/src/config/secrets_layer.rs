@@ -53,7 +53,7 @@ fn apply_models(root: &mut Node, secrets: &Node, unused: &mut Vec<String>, check
                 // The original has this switch here as well; it hides an entry from its menus.
                 "enabled" => continue,
                 _ => {
-                    let hint = "an entry has `api_keys`, and everything else stands in the configuration";
+                    let hint = "an entry has `api_keys`, and everything else belongs in the configuration";
                     checker.report(
                         &field.origin,
                         &format!("{place}.{}", field.name),

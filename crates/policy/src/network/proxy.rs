@@ -19,7 +19,7 @@ impl ProxyAddress {
             return Err("only `http://` proxies are served".to_owned());
         }
         if url.host().is_none() {
-            return Err("no host stands in it".to_owned());
+            return Err("the URL has no host".to_owned());
         }
         Ok(Self(url))
     }

@@ -79,7 +79,7 @@ impl WebAddress {
             return Err(UrlFault::Credentials);
         }
         if url.host_str().is_none_or(str::is_empty) {
-            return Err(UrlFault::Syntax("no host stands in it".to_owned()));
+            return Err(UrlFault::Syntax("the URL has no host".to_owned()));
         }
         // A fragment is not sent, so it is not recorded.
         url.set_fragment(None);
@@ -140,7 +140,7 @@ fn check_text(text: &str) -> Result<(), UrlFault> {
     // Browsers drop tabs and line breaks inside an address. They are refused here, so that a person
     // sees what is fetched.
     if text.trim().contains(|c: char| c.is_control()) {
-        return Err(UrlFault::Syntax("a control character stands in it".to_owned()));
+        return Err(UrlFault::Syntax("it contains a control character".to_owned()));
     }
     Ok(())
 }

@@ -53,7 +53,7 @@ pub enum PlanError {
     #[error("`isolation.expose_paths`: exposing `/` would leave no cage")]
     WholeHost,
     /// A source that does not exist.
-    #[error("`{}` is to be shown in the cage and does not exist", printable_path(path))]
+    #[error("`{}` is to be shown in the cage, but does not exist", printable_path(path))]
     Missing {
         /// The source.
         path: PathBuf,
@@ -77,7 +77,7 @@ pub enum PlanError {
         path: PathBuf,
     },
     /// Too many exposures.
-    #[error("`isolation.expose_paths` has {count} entries; {most} are the most")]
+    #[error("`isolation.expose_paths` has {count} entries; the maximum is {most}")]
     TooMany {
         /// How many there are.
         count: usize,
@@ -86,7 +86,7 @@ pub enum PlanError {
     },
     /// A target beneath a bind mount that has no mount point on the host.
     #[error(
-        "`isolation.expose_paths`: the target `{target}` lies in something that is shown, and `{place}` is not there to be mounted on; make it first", target = printable_path(target), place = printable_path(place))]
+        "`isolation.expose_paths`: the target `{target}` lies in a path that is shown, and its mount point `{place}` does not exist; create it first", target = printable_path(target), place = printable_path(place))]
     NoMountPoint {
         /// The target.
         target: PathBuf,
@@ -125,7 +125,7 @@ pub enum IsolateError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A source that was removed or cannot be opened.
-    #[error("could not look at `{}`, which is to be shown in the cage", printable_path(path))]
+    #[error("could not inspect `{}`, which is to be shown in the cage", printable_path(path))]
     Source {
         /// The source.
         path: PathBuf,
@@ -169,7 +169,7 @@ pub enum IsolateError {
         path: PathBuf,
     },
     /// A request that the backend cannot enforce.
-    #[error("{what} was asked for, and this host's isolation cannot hold it")]
+    #[error("{what} was requested, but the isolation of this host cannot enforce it")]
     CannotEnforce {
         /// What was asked for.
         what: String,
@@ -194,7 +194,7 @@ pub enum IsolateError {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The native backend was requested and does not work.
-    #[error("isolation is enabled with the native backend, which this host does not give: {reason}")]
+    #[error("isolation is enabled with the native backend, which this host does not support: {reason}")]
     Native {
         /// Why not.
         reason: String,
@@ -207,7 +207,7 @@ pub enum StartError {
     },
     /// No backend works.
     #[error(
-        "isolation is enabled and cannot be had on this host: native: {native}; bwrap: {bwrap}; Landlock: too old or absent"
+        "isolation is enabled but is not available on this host: native: {native}; bwrap: {bwrap}; Landlock: too old or absent"
     )]
     Nothing {
         /// Why not native.
@@ -224,7 +224,7 @@ pub enum StartError {
         reason: String,
     },
     /// A layer of `isolation.require` is not held in full.
-    #[error("`isolation.require` names `{layer}`, which this host holds only so far: {grade}")]
+    #[error("`isolation.require` names `{layer}`, which this host does not enforce in full: {grade}")]
     Required {
         /// The layer.
         layer: &'static str,
@@ -235,19 +235,19 @@ pub enum StartError {
     #[error("`isolation.expose_paths` is not supported on Windows: paths cannot be mapped there")]
     ExposePaths,
     /// A token cannot be restricted, or its integrity level cannot be lowered.
-    #[error("isolation is enabled and cannot be had on this host: {reason}")]
+    #[error("isolation is enabled but is not available on this host: {reason}")]
     Token {
         /// Why not.
         reason: String,
     },
     /// The system has no cage.
-    #[error("isolation is enabled and cannot be had on this host: {reason}")]
+    #[error("isolation is enabled but is not available on this host: {reason}")]
     NoCage {
         /// Why not.
         reason: String,
     },
     /// A request that the backend cannot enforce.
-    #[error("{what} was asked for, and this host's isolation cannot hold it")]
+    #[error("{what} was requested, but the isolation of this host cannot enforce it")]
     CannotEnforce {
         /// What was asked for.
         what: &'static str,
@@ -265,14 +265,14 @@ impl StartError {
             Self::Bwrap { reason } | Self::Nothing { bwrap: reason, .. }
                 if reason.starts_with(TRIAL_ENDED) =>
             {
-                "bubblewrap is installed: allow on this host what it was refused".to_owned()
+                "bubblewrap is installed: allow what this host refuses it".to_owned()
             }
             Self::Bwrap { .. } | Self::Nothing { .. } => {
                 format!("install bubblewrap: {}", crate::isolate::INSTALL_HINTS)
             }
             Self::Native { .. } => "`isolation.backend`: \"auto\" also tries bubblewrap".to_owned(),
             Self::Trial { .. } => {
-                "try again; a passing shortage is no reason to take a lower level of isolation".to_owned()
+                "try again; a temporary shortage is no reason for a lower level of isolation".to_owned()
             }
             Self::ExposePaths => "remove `isolation.expose_paths`".to_owned(),
             Self::Token { .. } => "`picoclaw doctor` says what this host refuses".to_owned(),

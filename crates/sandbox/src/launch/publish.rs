@@ -42,7 +42,7 @@ pub enum PublishError {
         source: io::Error,
     },
     /// There is no network namespace that this program could enter.
-    #[error("`--publish` needs a native cage: this host gives {backend}, whose network cannot be entered")]
+    #[error("`--publish` needs a native cage: this host offers {backend}, whose network cannot be entered")]
     Backend {
         /// What it gives.
         backend: &'static str,

@@ -77,8 +77,8 @@ impl LedgerError {
                 "free some space on that disk"
             }
             Self::Io { .. } => "the directory must be writable only by the user that runs picoclaw",
-            Self::NotAFile { .. } => "remove what lies there; picoclaw makes the file anew",
-            Self::Busy { .. } => "look for a stopped picoclaw process, and continue or end it",
+            Self::NotAFile { .. } => "remove it; picoclaw creates the file again",
+            Self::Busy { .. } => "look for a stopped picoclaw process, and resume or end it",
             Self::Broken { .. } => {
                 "see `picoclaw audit verify`; `picoclaw audit accept` sets the directory aside and begins a new ledger"
             }

@@ -68,7 +68,7 @@ impl OutsideHead {
 pub(super) fn misfit(ledger: &Files, end: &Head, outside: &HeadState) -> Result<Option<String>, LedgerError> {
     let kept = match outside {
         HeadState::Foreign => {
-            return Ok(Some(format!("the contents of `state/{OUTSIDE_HEAD}` are not ours")));
+            return Ok(Some(format!("`state/{OUTSIDE_HEAD}` is not a valid head of a ledger")));
         }
         HeadState::Empty if end.kept => return Ok(Some(format!("`state/{OUTSIDE_HEAD}` is not there"))),
         HeadState::Empty => return segments_misfit(ledger, end),

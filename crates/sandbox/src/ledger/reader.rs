@@ -47,7 +47,7 @@ impl Reader {
             HeadState::Empty => Ok(None),
             HeadState::Head(head) => Ok(Some(head.last)),
             HeadState::Foreign => {
-                Err(LedgerError::Broken { path, what: "its contents are not ours".to_owned() })
+                Err(LedgerError::Broken { path, what: "it is not a valid head of a ledger".to_owned() })
             }
         }
     }

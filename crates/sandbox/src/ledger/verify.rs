@@ -185,7 +185,7 @@ impl VerifyPass {
             fault = fault.or(Some(self::fault(&name, "it is not one of the ledger's segments")));
         }
         if foreign {
-            fault = fault.or(Some(self::fault("HEAD", "its contents are not ours")));
+            fault = fault.or(Some(self::fault("HEAD", "it is not a valid head of a ledger")));
         }
         if let Some(fault) = fault {
             pass.report.integrity = Integrity::Tampered;
@@ -327,7 +327,7 @@ fn fault(file: &str, what: &str) -> Fault {
 fn check_outside(report: Report, outside: &HeadState, fits: bool) -> Report {
     let what = match outside {
         HeadState::Empty => return report,
-        HeadState::Foreign => "its contents are not ours".to_owned(),
+        HeadState::Foreign => "it is not a valid head of a ledger".to_owned(),
         HeadState::Head(kept) if kept.last.seq == 0 || fits => return report,
         HeadState::Head(kept) if kept.last.seq > report.head.seq => behind(kept.last.seq, report.head.seq),
         HeadState::Head(kept) => format!("record {} is not the one that was written", kept.last.seq),

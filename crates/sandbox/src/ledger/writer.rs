@@ -292,7 +292,7 @@ impl Writer {
             0 => Ok(None),
             count => match Head::parse(&bytes[..count]) {
                 Some(head) => Ok(Some(head)),
-                None => Err(self.broken(path, "its contents are not ours".to_owned())),
+                None => Err(self.broken(path, "it is not a valid head of a ledger".to_owned())),
             },
         }
     }

@@ -60,9 +60,9 @@ fn request_tunnel(
     match (head.starts_with(b"HTTP/1."), status.as_str()) {
         (true, "200") => Ok(stream),
         (true, status) if status.len() == 3 && status.bytes().all(|b| b.is_ascii_digit()) => {
-            Err(OutboundError::Proxy(format!("it answered {status} to a tunnel to `{target}`")))
+            Err(OutboundError::Proxy(format!("the proxy answered {status} to a tunnel to `{target}`")))
         }
-        _ => Err(OutboundError::Proxy("its answer is not HTTP".to_owned())),
+        _ => Err(OutboundError::Proxy("the response is not HTTP".to_owned())),
     }
 }
 
@@ -81,11 +81,11 @@ fn exchange(stream: &TcpStream, request: &[u8], limit: &WaitLimit) -> io::Result
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
         if retry_until_ready(limit, stream, Readiness::Readable, |mut stream| stream.read(&mut byte))? == 0 {
-            return Err(io::Error::other("it hung up"));
+            return Err(io::Error::other("the proxy closed the connection"));
         }
         head.extend(byte);
         if head.len() > MAX_HEAD {
-            return Err(io::Error::other("its answer has no end"));
+            return Err(io::Error::other(format!("the response header exceeds {MAX_HEAD} bytes")));
         }
     }
     Ok(head)

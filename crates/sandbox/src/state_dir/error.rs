@@ -10,7 +10,7 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// Not a name of a file.
-    #[error("`{}` is no name for a file", name.escape_debug())]
+    #[error("`{}` is not a valid file name", name.escape_debug())]
     BadName {
         /// The name.
         name: String,

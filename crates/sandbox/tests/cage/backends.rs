@@ -53,7 +53,7 @@ fn the_strongest_backend_is_taken_and_never_less_than_was_asked_for() {
             "landlock",
         ),
         ("neither, and the first Landlock", Auto, Host, probed(false, false, Some(1)), "landlock"),
-        ("nothing at all", Auto, Host, probed(false, false, None), "cannot be had"),
+        ("nothing at all", Auto, Host, probed(false, false, None), "is not available"),
         ("native or nothing", Native, Host, probed(false, true, Some(7)), "native backend"),
         (
             "bwrap or nothing, though native would do",

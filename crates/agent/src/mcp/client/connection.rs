@@ -86,10 +86,11 @@ impl ServerConnection {
             if RESERVED_HEADERS.iter().any(|own| key.eq_ignore_ascii_case(own)) {
                 return Err(settings(format!("the header `{key}` is the protocol's own")));
             }
-            let key = key.parse().map_err(|_| settings(format!("`{key}` is no header name")))?;
+            let key = key.parse().map_err(|_| settings(format!("`{key}` is not a valid header name")))?;
             // The value may be a secret and is not shown.
-            let value =
-                value.parse().map_err(|_| settings(format!("the value of `{key}` is no header value")))?;
+            let value = value
+                .parse()
+                .map_err(|_| settings(format!("the value of `{key}` is not a valid header value")))?;
             custom.insert(key, value);
         }
         // Fails when a provider is installed already, which is then used.

@@ -32,7 +32,7 @@ pub enum McpError {
         limit: Duration,
     },
     /// The handshake failed.
-    #[error("MCP server `{name}` cannot be connected to: {why}")]
+    #[error("MCP server `{name}` cannot be reached: {why}")]
     Handshake {
         /// The server's name.
         name: String,
@@ -74,7 +74,7 @@ pub enum McpError {
         message: String,
     },
     /// The request or its response could not be transmitted.
-    #[error("MCP server `{name}` did not take the request: {why}")]
+    #[error("MCP server `{name}` refused the request: {why}")]
     Lost {
         /// The server's name.
         name: String,

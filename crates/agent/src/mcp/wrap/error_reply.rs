@@ -102,7 +102,7 @@ impl ProxyError<'_> {
             }
             Self::Cursor => "picoclaw: the list of tools has one page, so there is no cursor".to_owned(),
             Self::Nameless => "picoclaw: the call names no tool, or more than one".to_owned(),
-            Self::InUse => "picoclaw: a request with this id is under way already".to_owned(),
+            Self::InUse => "picoclaw: a request with this id is already in progress".to_owned(),
             Self::TooMany => "picoclaw: too many requests are under way".to_owned(),
             Self::TooLong => "picoclaw: the server answered with a longer line than is passed on".to_owned(),
             Self::Batch => "picoclaw: batches are not passed on".to_owned(),

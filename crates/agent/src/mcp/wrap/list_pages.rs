@@ -58,7 +58,7 @@ impl ListPages {
         self.bytes += result.len();
         self.pages += 1;
         let Ok(Value::Object(mut result)) = serde_json::from_str(&result) else {
-            return PageResult::Invalid("the answer is no object".to_owned());
+            return PageResult::Invalid("the response is not an object".to_owned());
         };
         let Some(Value::Array(tools)) = result.remove(self.kind.member()) else {
             return PageResult::Invalid(format!("the answer has no `{}`", self.kind.member()));
@@ -78,7 +78,7 @@ impl ListPages {
                 self.id = next_id();
                 return PageResult::More;
             }
-            Some(_) => return PageResult::Invalid("the cursor is no text".to_owned()),
+            Some(_) => return PageResult::Invalid("the cursor is not a string".to_owned()),
         }
         self.rest.extend(list_members(&result));
         match self.kind.pinned(std::mem::take(&mut self.tools)) {

@@ -52,7 +52,7 @@ impl Endpoint {
             entry.custom_headers.iter().map(|(name, value)| (name.as_str(), value.reveal().to_owned()));
         for (name, value) in common.into_iter().chain(own.iter().cloned()).chain(theirs) {
             let key = HeaderName::try_from(name)
-                .map_err(|_| unusable(format!("`{name}` is no name of a header")))?;
+                .map_err(|_| unusable(format!("`{name}` is not a valid header name")))?;
             let mut value = HeaderValue::try_from(value)
                 .map_err(|_| unusable(format!("the value of the header `{name}` cannot be sent")))?;
             value.set_sensitive(true);
@@ -62,7 +62,8 @@ impl Endpoint {
             match entry.proxy.as_ref().map(|proxy| proxy.reveal().trim()).filter(|proxy| !proxy.is_empty()) {
                 // The error would show the address, which may hold a password.
                 Some(proxy) => Some(
-                    Proxy::all(proxy).map_err(|_| unusable("`proxy` is no address of a proxy".to_owned()))?,
+                    Proxy::all(proxy)
+                        .map_err(|_| unusable("`proxy` is not the address of a proxy".to_owned()))?,
                 ),
                 None => None,
             };
@@ -195,7 +196,7 @@ fn within_one_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
 
 /// `path` at the end of `base`, which may carry a query.
 fn address(base: &str, path: &str) -> Result<Url, String> {
-    let mut url = Url::parse(base).map_err(|_| "`api_base` is no address".to_owned())?;
+    let mut url = Url::parse(base).map_err(|_| "`api_base` is not an address".to_owned())?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err("`api_base` must begin with `http://` or `https://`".to_owned());
     }

@@ -30,7 +30,7 @@ pub enum CronError {
     #[error("{0}")]
     Invalid(String),
     /// The file cannot be parsed.
-    #[error("`{path}` cannot be read as jobs: {why}")]
+    #[error("`{path}` is not a valid list of jobs: {why}")]
     Broken {
         /// The file.
         path: String,
@@ -49,7 +49,7 @@ impl CronError {
             Self::Expression { .. } => Some("five fields: minute, hour, day of month, month, day of week"),
             Self::Zone(_) => Some("a name of the IANA database, such as `Europe/Berlin`"),
             Self::Broken { .. } => {
-                Some("nothing was changed; repair the file, or move it away to begin anew")
+                Some("nothing was changed; repair the file, or move it away to start with an empty list")
             }
             Self::NotFound(_) => Some("`picoclaw cron list` names every job"),
             Self::State(why) => why.hint(),

@@ -133,7 +133,8 @@ fn judge_lines(context: &ToolContext<'_>, data: &str) -> Result<Judgement, Reply
         judgement.finding = Some(Finding {
             kind: Kind::NotUnderstood,
             rule: "whole lines".to_owned(),
-            why: "text for a shell is judged line by line, and this line has no end".to_owned(),
+            why: "text for a shell is judged line by line, and this line does not end with a line feed"
+                .to_owned(),
             words: data.to_owned(),
             remedy: Remedy::Rewrite("end it with \\n".to_owned()),
         });

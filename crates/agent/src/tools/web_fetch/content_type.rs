@@ -132,13 +132,13 @@ mod tests {
                 "not known here",
                 b"\x83\x65",
                 Some("x-klingon"),
-                Err("the text is encoded as `x-klingon`, which is not read here"),
+                Err("the text is encoded as `x-klingon`, which is not supported"),
             ),
             (
                 "not known here, by its own word",
                 b"<meta charset=x-klingon>\xc4\xe3",
                 None,
-                Err("the text is encoded as `x-klingon`, which is not read here"),
+                Err("the text is encoded as `x-klingon`, which is not supported"),
             ),
             (
                 "a picture that says it is text",

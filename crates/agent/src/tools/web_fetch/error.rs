@@ -18,25 +18,25 @@ pub(super) enum FetchError {
     #[error(transparent)]
     Stopped(#[from] WaitEnded),
     /// The TLS handshake failed, or the certificate is not trusted.
-    #[error("no secure connection: {0}")]
+    #[error("the secure connection failed: {0}")]
     Tls(String),
     /// The answer breaks the rules of HTTP.
-    #[error("the answer is not HTTP: {0}")]
+    #[error("the response is not HTTP: {0}")]
     NotHttp(&'static str),
     /// The answer is larger than is read.
     #[error("failed to read response: size exceeded {0} bytes limit")]
     TooLarge(u64),
     /// The connection ended in the middle of the answer.
-    #[error("the answer was cut off")]
+    #[error("the response was cut off")]
     CutOff,
     /// The answer is compressed, although that was not asked for.
-    #[error("the answer is compressed (`{0}`), which was not asked for and is not read")]
+    #[error("the response is compressed (`{0}`), which was not requested and is not supported")]
     Compressed(String),
     /// The answer is not text.
     #[error("the content is not text (`{0}`)")]
     NotText(String),
     /// The label of the text's encoding is not known.
-    #[error("the text is encoded as `{0}`, which is not read here")]
+    #[error("the text is encoded as `{0}`, which is not supported")]
     Charset(String),
 }
 

@@ -222,7 +222,7 @@ mod tests {
                 "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi, and more",
                 Ok((200, "hi")),
             ),
-            ("less", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi", Err("the answer was cut off")),
+            ("less", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi", Err("the response was cut off")),
             ("to the end", "HTTP/1.0 404 Not Found\r\n\r\ngone", Ok((404, "gone"))),
             ("bare line feeds", "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", Ok((200, "hi"))),
             (
@@ -238,32 +238,32 @@ mod tests {
             (
                 "chunks without an end",
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n",
-                Err("the answer was cut off"),
+                Err("the response was cut off"),
             ),
             (
                 "a chunk cut off",
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhi",
-                Err("the answer was cut off"),
+                Err("the response was cut off"),
             ),
             (
                 "a chunk of nonsense",
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-2\r\nhi\r\n",
-                Err("the answer is not HTTP: a chunk is malformed"),
+                Err("the response is not HTTP: a chunk is malformed"),
             ),
             (
                 "a chunk too large for any number",
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nhi",
-                Err("the answer is not HTTP: a chunk is malformed"),
+                Err("the response is not HTTP: a chunk is malformed"),
             ),
             (
                 "a chunk that is longer than it says",
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nhi\r\n",
-                Err("the answer is not HTTP: a chunk is malformed"),
+                Err("the response is not HTTP: a chunk is malformed"),
             ),
             (
                 "another transfer encoding",
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
-                Err("the answer is not HTTP: its transfer encoding is not known"),
+                Err("the response is not HTTP: its transfer encoding is not known"),
             ),
             (
                 "interim answers",
@@ -273,7 +273,7 @@ mod tests {
             (
                 "another protocol",
                 "HTTP/1.1 101 Switching\r\n\r\n",
-                Err("the answer is not HTTP: it switches to another protocol"),
+                Err("the response is not HTTP: it switches to another protocol"),
             ),
             (
                 "two lengths that agree",
@@ -283,12 +283,12 @@ mod tests {
             (
                 "two that do not",
                 "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nhi!",
-                Err("the answer is not HTTP: its head is malformed"),
+                Err("the response is not HTTP: its head is malformed"),
             ),
             (
                 "a signed length",
                 "HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nhi",
-                Err("the answer is not HTTP: its head is malformed"),
+                Err("the response is not HTTP: its head is malformed"),
             ),
             (
                 "a length beyond the limit, before a byte is read",
@@ -298,15 +298,15 @@ mod tests {
             (
                 "compressed",
                 "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n",
-                Err("the answer is compressed (`gzip`), which was not asked for and is not read"),
+                Err("the response is compressed (`gzip`), which was not requested and is not supported"),
             ),
-            ("nothing", "", Err("the answer was cut off")),
+            ("nothing", "", Err("the response was cut off")),
             (
                 "no head",
                 "220 mail.example ESMTP\r\n\r\n",
-                Err("the answer is not HTTP: its head is malformed"),
+                Err("the response is not HTTP: its head is malformed"),
             ),
-            ("half a head", "HTTP/1.1 200 OK\r\nContent-Le", Err("the answer was cut off")),
+            ("half a head", "HTTP/1.1 200 OK\r\nContent-Le", Err("the response was cut off")),
         ] {
             let want = want.map(|(status, body)| (status, body.to_owned())).map_err(str::to_owned);
             assert_eq!(answer(text.as_bytes(), 100), want, "{why}");
@@ -321,14 +321,14 @@ mod tests {
         let many =
             format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{}", "2\r\nxx\r\n".repeat(60));
         assert_eq!(answer(many.as_bytes(), 100), too_large, "many small chunks");
-        let too_long = Err("the answer is not HTTP: its head is too long".to_owned());
+        let too_long = Err("the response is not HTTP: its head is too long".to_owned());
         let head = format!("HTTP/1.1 200 OK\r\nX: {}\r\n\r\n", "x".repeat(70_000));
         assert_eq!(answer(head.as_bytes(), 100), too_long, "a long header");
         let headers = format!("HTTP/1.1 200 OK\r\n{}\r\n", "X: y\r\n".repeat(200));
         assert_eq!(answer(headers.as_bytes(), 100), too_long, "many headers");
         let line =
             format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;{}\r\nhi", "x".repeat(70_000));
-        let malformed = Err("the answer is not HTTP: a chunk is malformed".to_owned());
+        let malformed = Err("the response is not HTTP: a chunk is malformed".to_owned());
         assert_eq!(answer(line.as_bytes(), 100), malformed, "a long chunk extension");
     }
 

@@ -219,7 +219,8 @@ fn a_turn_starts_only_so_many() {
     stage.play.others_hang();
     run(stage.turn("s", "go", &|_| {})).unwrap_err();
     let told = stage.told("go");
-    let refused = told.iter().filter(|text| text.contains("32 subagents of this turn are under way")).count();
+    let refused =
+        told.iter().filter(|text| text.contains("32 subagents of this turn are already running")).count();
     assert_eq!(refused, 8, "{told:?}");
 }
 

@@ -27,7 +27,9 @@ pub(super) fn parse(hosts: &str, port: u16) -> Result<Vec<SocketAddr>> {
             literal => match literal.parse() {
                 Ok(address) => found.push(address),
                 Err(_) => {
-                    bail!("`{literal}` is no address to listen at\nhint: an IP address, `localhost` or `*`")
+                    bail!(
+                        "`{literal}` is not an address to listen on\nhint: an IP address, `localhost` or `*`"
+                    )
                 }
             },
         }
@@ -46,7 +48,7 @@ pub(super) fn parse(hosts: &str, port: u16) -> Result<Vec<SocketAddr>> {
         }
     }
     match addresses.is_empty() {
-        true => bail!("`gateway.host` names nothing to listen at\nhint: an IP address, `localhost` or `*`"),
+        true => bail!("`gateway.host` has no address to listen on\nhint: an IP address, `localhost` or `*`"),
         false => Ok(addresses),
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &AddArguments, loaded: &Settings, process_env: &Pro
     let exists = loaded.config.mcp.servers.iter().any(|server| server.name == *name);
     if exists && !arguments.force {
         print::note(&format!(
-            "error: there is an MCP server `{name}` already\nhint: `--force` replaces it, `picoclaw mcp show {name}` shows it"
+            "error: the MCP server `{name}` already exists\nhint: `--force` replaces it, `picoclaw mcp show {name}` shows it"
         ));
         return Ok(Exit::Refused);
     }

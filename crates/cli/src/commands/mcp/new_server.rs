@@ -58,7 +58,7 @@ impl NewServer {
         } else {
             ensure!(
                 is_url,
-                "`{first}` is no address; `{}` wants one that begins with `http://` or `https://`",
+                "`{first}` is not an address; `{}` needs one that begins with `http://` or `https://`",
                 transport.as_str()
             );
             ensure!(
@@ -74,7 +74,10 @@ impl NewServer {
                 "an address takes no arguments: `{}`\nhint: options stand before it",
                 rest.join(" ")
             );
-            ensure!(!first.chars().any(|c| c.is_control() || c.is_whitespace()), "`{first:?}` is no address");
+            ensure!(
+                !first.chars().any(|c| c.is_control() || c.is_whitespace()),
+                "`{first:?}` is not an address"
+            );
             entry.insert("type".to_owned(), json!(transport.as_str()));
             entry.insert("url".to_owned(), json!(first));
             let headers =
@@ -109,7 +112,7 @@ fn check_name(name: &str) -> Result<()> {
     let begins = name.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
     ensure!(
         begins && name.len() <= MAX_NAME_BYTES && name.bytes().all(is_allowed),
-        "`{}` is no name for a server\nhint: letters, digits, `-`, `_` and `.`, at most {MAX_NAME_BYTES}, a letter or digit first",
+        "`{}` is not a valid server name\nhint: letters, digits, `-`, `_` and `.`, at most {MAX_NAME_BYTES}, a letter or digit first",
         name.escape_debug()
     );
     Ok(())
@@ -197,7 +200,7 @@ fn parse_variable(text: &str) -> Result<(String, Value)> {
     let (name, value) = text.split_once('=').context("a variable is given as `NAME=value`")?;
     let fits = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     let begins = name.bytes().next().is_some_and(|b| !b.is_ascii_digit());
-    ensure!(begins && name.bytes().all(fits), "`{}` is no name of a variable", name.escape_debug());
+    ensure!(begins && name.bytes().all(fits), "`{}` is not a valid variable name", name.escape_debug());
     ensure!(!value.contains('\0'), "the value of `{name}` holds a zero byte");
     Ok((name.to_owned(), json!(value)))
 }
@@ -206,7 +209,11 @@ fn parse_header(text: &str) -> Result<(String, Value)> {
     let (name, value) = text.split_once([':', '=']).context("a header is given as `Name: value`")?;
     let (name, value) = (name.trim(), value.trim());
     let fits = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    ensure!(!name.is_empty() && name.bytes().all(fits), "`{}` is no name of a header", name.escape_debug());
+    ensure!(
+        !name.is_empty() && name.bytes().all(fits),
+        "`{}` is not a valid header name",
+        name.escape_debug()
+    );
     ensure!(!value.chars().any(char::is_control), "the value of `{name}` holds a control character");
     Ok((name.to_owned(), json!(value)))
 }
@@ -293,21 +300,21 @@ mod tests {
             ("a path that is not there", &["--ro", "/nonexistent", "a", "sh"], "there is no file"),
             ("headers for a program", &["-H", "A: b", "a", "sh"], "headers go to addresses"),
             ("an address for stdio", &["-t", "stdio", "a", "https://h"], "is an address"),
-            ("a command for http", &["-t", "http", "a", "sh"], "is no address"),
-            ("another scheme", &["-t", "http", "a", "ftp://h"], "is no address"),
+            ("a command for http", &["-t", "http", "a", "sh"], "is not an address"),
+            ("another scheme", &["-t", "http", "a", "ftp://h"], "is not an address"),
             ("another scheme without a transport", &["a", "ws://h"], "is an address"),
             ("options behind an address", &["a", "https://h", "-H", "A: b"], "takes no arguments"),
             ("a path that is not there", &["a", "/nonexistent/server"], "there is no file"),
             ("a directory", &["a", "/etc/"], "not a file"),
             ("a file that cannot be run", &["a", "/etc/passwd"], "not executable"),
             ("an env file that is not there", &["--env-file", "/nonexistent", "a", "sh"], "there is no file"),
-            ("a name with a way up", &["../a", "sh"], "no name for a server"),
-            ("a name with a space", &["a b", "sh"], "no name for a server"),
-            ("no name", &["", "sh"], "no name for a server"),
+            ("a name with a way up", &["../a", "sh"], "is not a valid server name"),
+            ("a name with a space", &["a b", "sh"], "is not a valid server name"),
+            ("no name", &["", "sh"], "is not a valid server name"),
             ("no variable", &["-e", "secret-without-name", "a", "sh"], "given as `NAME=value`"),
-            ("a bad variable", &["-e", "1A=b", "a", "sh"], "no name of a variable"),
+            ("a bad variable", &["-e", "1A=b", "a", "sh"], "is not a valid variable name"),
             ("a header of two lines", &["-H", "A: b\r\nC: d", "a", "http://h"], "control character"),
-            ("a bad header", &["-H", "A b: c", "a", "http://h"], "no name of a header"),
+            ("a bad header", &["-H", "A b: c", "a", "http://h"], "is not a valid header name"),
             ("an unknown transport", &["-t", "carrier-pigeon", "a", "sh"], "invalid value"),
             ("no command", &["a"], "required"),
         ] {

@@ -118,7 +118,7 @@ fn parse_address(text: &str) -> Result<SocketAddr> {
         return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
     }
     text.parse().with_context(|| {
-        format!("`{text}` is no address\nhint: an address and a port, such as 127.0.0.1:8931")
+        format!("`{text}` is not an address\nhint: an address and a port, such as 127.0.0.1:8931")
     })
 }
 

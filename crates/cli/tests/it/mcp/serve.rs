@@ -152,7 +152,7 @@ fn the_workspace_can_be_another_but_never_more_than_a_project() {
         ("a file", vec!["--workspace", "project/here"], "is not a directory"),
         ("nobody", vec!["--agent", "nobody"], "there is no agent `nobody`"),
         ("no token", vec!["--http", "127.0.0.1:0"], "needs a token"),
-        ("no address", vec!["--http", "here"], "is no address"),
+        ("no address", vec!["--http", "here"], "is not an address"),
         ("a token without a door", vec!["--token-file", "t"], "--http"),
     ] {
         let ran = instance.run(&[&["mcp", "serve"][..], &arguments].concat());

@@ -141,7 +141,7 @@ fn nobody_at_the_address_is_told_in_one_line() {
     let ran = tested(&instance);
     assert_eq!(ran.code, 1);
     assert!(
-        ran.stderr.starts_with("error: MCP server `web` cannot be connected to: ")
+        ran.stderr.starts_with("error: MCP server `web` cannot be reached: ")
             && ran.stderr.lines().count() == 1,
         "{ran:?}"
     );

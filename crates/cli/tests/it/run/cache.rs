@@ -99,7 +99,7 @@ fn a_backend_without_overlays_says_so() {
     let told = caged(&project, &["--cache", "shared"], "true");
     assert_eq!(told.code, 125, "{told:?}");
     assert!(
-        told.stderr.contains("`--cache shared` needs a native cage: this host gives bubblewrap"),
+        told.stderr.contains("`--cache shared` needs a native cage: this host offers bubblewrap"),
         "{told:?}"
     );
 }

@@ -169,13 +169,13 @@ fn flags_on_the_landlock_level_hold_or_are_refused_by_name() {
     for (flags, said) in [
         (
             &["--profile", "tool"][..],
-            "`--profile` needs a mount namespace: this host gives Landlock\nhint: `--pass",
+            "`--profile` needs a mount namespace: this host offers Landlock\nhint: `--pass",
         ),
-        (&["--cache", "shared"], "`--cache shared` needs a native cage: this host gives Landlock"),
-        (&["--cache", "none"], "`--cache none` needs a mount namespace: this host gives Landlock"),
-        (&["--publish", "3999"], "`--publish` needs a native cage: this host gives Landlock"),
-        (&["--tmp", "64M"], "`--tmp` needs a mount namespace: this host gives Landlock"),
-        (&["--debug"], "`--debug` needs a pid namespace: this host gives Landlock"),
+        (&["--cache", "shared"], "`--cache shared` needs a native cage: this host offers Landlock"),
+        (&["--cache", "none"], "`--cache none` needs a mount namespace: this host offers Landlock"),
+        (&["--publish", "3999"], "`--publish` needs a native cage: this host offers Landlock"),
+        (&["--tmp", "64M"], "`--tmp` needs a mount namespace: this host offers Landlock"),
+        (&["--debug"], "`--debug` needs a pid namespace: this host offers Landlock"),
     ] {
         let ran = run(flags);
         assert_eq!((ran.code, ran.stdout.as_str()), (125, ""), "{flags:?}: {ran:?}");

@@ -142,7 +142,7 @@ fn what_is_wrong_is_told_before_anything_starts() {
         ("dots", &["--expose", &dots], 125, "without `.` and `..`"),
         ("the configuration", &["--ro", &config], 125, "is protected"),
         ("the whole instance", &["--rw", &home], 125, "is protected"),
-        ("two thousand exposures", &many, 125, "512 are the most"),
+        ("two thousand exposures", &many, 125, "the maximum is 512"),
         ("a toolchain that nobody knows", &["--toolchain", "rsut"], 125, "no toolchain `rsut`"),
         ("a workspace that is not there", &["--workspace", "/no/such"], 125, "`/no/such`"),
         ("a workspace that is a file", &["--workspace", "/etc/passwd"], 125, "is not a directory"),

@@ -66,7 +66,7 @@ fn id(item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> Option<AgentId> 
     };
     let id = AgentId::parse(text);
     if id.is_none() {
-        let problem = Problem::Refused(format!("`{text}` is no name for an agent"));
+        let problem = Problem::Refused(format!("`{text}` is not a valid agent name"));
         let hint = format!("lower-case letters, digits, `_` and `-`: `{}`", normalize_name(text));
         checker.report(&item.origin("id"), &format!("{key}.id"), problem, hint);
     }

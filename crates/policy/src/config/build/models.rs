@@ -27,7 +27,7 @@ fn model(item: &View<'_>, key: &str, checker: &mut Checker<'_>) -> Option<ModelC
     }
     let (name, id) = (item.owned("model_name")?, item.owned("model")?);
     if id.contains(char::is_whitespace) || id.starts_with('/') || id.contains("//") {
-        let problem = Problem::Refused(format!("`{id}` is no model's id"));
+        let problem = Problem::Refused(format!("`{id}` is not a valid model id"));
         checker.report(
             &item.origin("model"),
             &format!("{key}.model"),

@@ -16,7 +16,7 @@ pub(super) const GATEWAY: &[Key] = &[
         "How much is logged.",
     )
     .variable("PICOCLAW_LOG_LEVEL"),
-    Key::new("token", Shape::Secret, "What a client must show; made anew at each start when not set."),
+    Key::new("token", Shape::Secret, "What a client must show; generated at each start if not set."),
     Key::new(
         "allowed_hosts",
         Shape::List(&Shape::Text),

@@ -84,7 +84,7 @@ impl Interpreter<'_> {
             }
         }
         if !programs::is_name(first) {
-            return self.report_not_understood("its first word is no name of a command", &command.text);
+            return self.report_not_understood("its first word is not the name of a command", &command.text);
         }
         self.lifted = self.guard.allows(&command.text);
         if let Some((rule, why)) = programs::danger(&name, args) {

@@ -121,7 +121,7 @@ pub(super) fn split(text: &str) -> Result<Vec<Words>, &'static str> {
             // The elements of a list become arguments of their own.
             ' ' | '\t' | ',' => splitter.end_word()?,
             c if c.is_control() || is_typographic(c) => {
-                return Err("a character that is no plain text");
+                return Err("a character that is not plain text");
             }
             c => splitter.push(c),
         }
