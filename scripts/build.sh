@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the release binary and puts it at target/picoclaw: static, for musl, where the toolchain has that target or
-# can get it; for the host's own C library otherwise. The one place that knows how and where the binary is built.
+# Builds the release binary and puts it at target/picoclaw: static, for musl, where the toolchain
+# has that target or can get it; for the host's own C library otherwise. The one place that knows
+# how and where the binary is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks that the program compiles for Windows and macOS without warnings; what cannot be checked here is added to the list of skips.
+# Checks that the program compiles for Windows and macOS without warnings; what cannot be checked
+# here is added to the list of skips.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,6 +17,7 @@ for target in x86_64-pc-windows-gnu aarch64-apple-darwin; do
 done
 [ ${#options[@]} -gt 0 ] || exit 0
 
-# A check links nothing: without compilers for these systems the parts of the TLS library in C are left out.
+# A check links nothing: without compilers for these systems the parts of the TLS library in C are
+# left out.
 for target in x86_64_pc_windows_gnu aarch64_apple_darwin; do export "CC_$target=true" "AR_$target=true"; done
 cargo clippy --workspace --locked --quiet "${options[@]}" -- -D warnings

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks licences, banned crates and sources with cargo-deny, which is built into target/tools when it is not installed.
-# Advisories are left out: they need a network.
+# Checks licences, banned crates and sources with cargo-deny, which is built into target/tools when
+# it is not installed. Advisories are left out: they need a network.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=0.20.2

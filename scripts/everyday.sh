@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs spec/everyday.toml on the host, in the cage, in plain bubblewrap and in sandbox-runtime, as root and as an ordinary
-# user, and writes docs/everyday.md. Takes some minutes; no part of `make test`.
+# Runs spec/everyday.toml on the host, in the cage, in plain bubblewrap and in sandbox-runtime, as
+# root and as an ordinary user, and writes docs/everyday.md. Takes some minutes; no part of
+# `make test`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# install.sh [--remove] PREFIX: the binary, its manual pages and its completions beneath PREFIX, or their removal.
+# install.sh [--remove] PREFIX: the binary, its manual pages and its completions beneath PREFIX, or
+# their removal.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 remove=

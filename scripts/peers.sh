@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Fetches the clients and servers of others that the tests and `make bench` talk to, each in one fixed version.
-# They lie in target/peers, are fetched once, and are never part of what is built. Says loudly what is missing.
+# Fetches the clients and servers of others that the tests and `make bench` talk to, each in one
+# fixed version. They lie in target/peers, are fetched once, and are never part of what is built.
+# Says loudly what is missing.
 set -u
 cd "$(dirname "$0")/.."
 peers="$PWD/target/peers"

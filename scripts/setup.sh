@@ -9,7 +9,8 @@ export DEBIAN_FRONTEND=noninteractive
 bash scripts/deny.sh --install &
 deny=$!
 
-# need PROGRAM|FILE PACKAGE WHY: the tests run real commands in it, or look at a real screen with it.
+# need PROGRAM|FILE PACKAGE WHY: the tests run real commands in it, or look at a real screen with
+# it.
 need() {
   if command -v "$1" >/dev/null || [ -f "$1" ]; then return; fi
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

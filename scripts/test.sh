@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs every check: formatting, clippy, licences, whether the program compiles for Windows and macOS, all tests, the same
-# as an ordinary user when root runs this, and the integration tests once more against the release binary. Ends with a
-# list of what was skipped; STRICT=1 makes that a failure.
+# Runs every check: formatting, clippy, licences, whether the program compiles for Windows and
+# macOS, all tests, the same as an ordinary user when root runs this, and the integration tests once
+# more against the release binary. Ends with a list of what was skipped; STRICT=1 makes that a
+# failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,8 +23,8 @@ if [ -n "${CI-}" ]; then export CARGO_INCREMENTAL=0; fi
 
 begin() { printf '\n== %s\n' "$1"; }
 
-# What the tests need is fetched while clippy compiles. This job and the next lead process groups of their own, which end
-# with this script.
+# What the tests need is fetched while clippy compiles. This job and the next lead process groups of
+# their own, which end with this script.
 set -m
 bash scripts/setup.sh < /dev/null &
 setup=$!
@@ -39,8 +40,8 @@ bash scripts/deny.sh
 begin "compiled for Windows and macOS"
 PICOCLAW_SKIPS=$skips bash scripts/check-systems.sh
 
-# The release binary is built beside the tests, most of which wait. It has no session of its own: where the kernel groups by
-# session (autogroup), niceness counts within one session only.
+# The release binary is built beside the tests, most of which wait. It has no session of its own:
+# where the kernel groups by session (autogroup), niceness counts within one session only.
 set -m
 nice -n 19 bash scripts/build.sh > "$stage/build" 2>&1 &
 build=$!
@@ -58,7 +59,8 @@ for line in sys.stdin:
         print(kind, message["target"]["name"], message["executable"])'
 }
 
-# as_ordinary_user: every test program as uid 65534, from copies, since that user cannot read a private checkout.
+# as_ordinary_user: every test program as uid 65534, from copies, since that user cannot read a
+# private checkout.
 as_ordinary_user() {
   mkdir -m 755 "$stage/test" "$stage/binary"
   programs > "$stage/programs"
@@ -79,8 +81,8 @@ targets = [target for package in json.load(sys.stdin)["packages"] for target in 
 print(*("--test " + target["name"] for target in targets if target["kind"] == ["test"] and target["name"] != sys.argv[1]))' "$1"
 }
 
-# The tests of the whole program (`it`) take most of the time. They run twice: with the debug build as an ordinary user, and
-# with the release binary as root; an ordinary user runs both alone.
+# The tests of the whole program (`it`) take most of the time. They run twice: with the debug build
+# as an ordinary user, and with the release binary as root; an ordinary user runs both alone.
 if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
   begin "all tests, as $(id -un)"
   printf 'script\tthe run as another user\tneeds root and setpriv\n' >> "$skips"

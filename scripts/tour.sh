@@ -12,7 +12,8 @@ bold= plain=
 if [ -t 1 ] && [ -z "${NO_COLOR-}" ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
 title() { printf '\n%s# %s%s\n' "$bold" "$1" "$plain"; }
 
-# step STATUS TEXT ARGS…: shows the command as a person would type it and runs it; it must exit with STATUS and print TEXT.
+# step STATUS TEXT ARGS…: shows the command as a person would type it and runs it; it must exit with
+# STATUS and print TEXT.
 step() {
   local expected=$1 text=$2 shown='' word status=0
   shift 2

@@ -43,7 +43,8 @@ impl Reply {
         }
     }
 
-    /// The reply with every text replaced by `map` of it, also in refusals: they quote settings and paths.
+    /// The reply with every text replaced by `map` of it, also in refusals: they quote settings and
+    /// paths.
     #[must_use]
     pub fn map_text(self, map: impl Fn(String) -> String) -> Self {
         let refused = |no: Refusal| Refusal { sentence: map(no.sentence), hint: map(no.hint), ..no };

@@ -1,4 +1,5 @@
-//! What the policy would say to an action (`picoclaw check`). Nothing runs, connects or is recorded.
+//! What the policy would say to an action (`picoclaw check`). Nothing runs, connects or is
+//! recorded.
 
 use picoclaw_policy::network::ConnectIntent;
 use picoclaw_policy::shell::guard::Judgement;
@@ -73,7 +74,8 @@ pub fn evaluate(
 /// The longest that a DNS lookup may take.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Evaluates access to a web address. The DNS lookup is visible to others, so models cannot ask for it.
+/// Evaluates access to a web address. The DNS lookup is visible to others, so models cannot ask for
+/// it.
 pub fn evaluate_address(warden: &Warden, subject: &Subject, url: &str, outbound: &Outbound) -> Findings {
     let bound = WaitLimit::new(LOOKUP_TIMEOUT, &CancelToken::new());
     let effect = outbound.resolve(warden, "web_fetch", subject, ConnectIntent::unresolved(url), &bound);

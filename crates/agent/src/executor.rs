@@ -19,7 +19,8 @@ pub struct ToolExecutor {
     warden: Arc<Warden>,
     /// Replaced as a whole when MCP servers bring more tools.
     registry: Arc<RwLock<Arc<Registry>>>,
-    /// The digests of the acts that were approved for the rest of their session, which is part of them.
+    /// The digests of the acts that were approved for the rest of their session, which is part of
+    /// them.
     approved: Arc<Mutex<BTreeSet<String>>>,
 }
 

@@ -1,7 +1,7 @@
 //! The agent: untrusted strategy. Every effect that it wants passes the policy and the warden.
 //!
-//! Tools turn a [`Call`](call::Call) into one intent and hand it to the warden; none of them can open a path or start a
-//! process by itself.
+//! Tools turn a [`Call`](call::Call) into one intent and hand it to the warden; none of them can
+//! open a path or start a process by itself.
 
 pub mod call;
 mod child_pipe;

@@ -1,13 +1,15 @@
 //! A question to a person as lines: the whole act, in characters that cannot be mistaken.
 //!
-//! Every line of untrusted text begins with `| `, so that no text can imitate a line of the question itself.
+//! Every line of untrusted text begins with `| `, so that no text can imitate a line of the
+//! question itself.
 
 use picoclaw_policy::Question;
 use picoclaw_sandbox::act::Act;
 use picoclaw_sandbox::{printable_lines, unambiguous};
 use serde_json::Value;
 
-/// The longest argument that is shown whole, in characters; of a longer one beginning and end are shown.
+/// The longest argument that is shown whole, in characters; of a longer one beginning and end are
+/// shown.
 const MAX_SHOWN: usize = 16 << 10;
 
 /// How much of its beginning and of its end.
@@ -89,7 +91,8 @@ fn fold(text: &str, length: usize) -> Vec<String> {
     lines
 }
 
-/// A person's reason as the model is told it: bounded, without control characters; `None` for an empty one.
+/// A person's reason as the model is told it: bounded, without control characters; `None` for an
+/// empty one.
 pub fn reason(text: &str) -> Option<String> {
     let text: String = text.trim().chars().take(MAX_REASON).collect();
     (!text.is_empty()).then(|| printable_lines(&text).into_owned())

@@ -164,7 +164,8 @@ pub(crate) struct MigrateArguments {
     after_help = "Without a model, a line runs as a command and `TOOL {json}` runs that tool: same policy, same cage, same audit log.\n\nExit codes with a message: 0 answered · 1 failed · 2 bad usage or configuration · 3 an approval was needed and no person could be asked."
 )]
 pub(crate) struct AgentArguments {
-    /// Run one turn with this message; `-` reads it from standard input, which is the default if that is not a terminal
+    /// Run one turn with this message; `-` reads it from standard input, which is the default if
+    /// that is not a terminal
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) message: Option<String>,
     /// The session to continue or start
@@ -273,13 +274,15 @@ pub(crate) struct RunArguments {
     /// The working directory, which the command may write, instead of the current one
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
-    /// The project root, which the command may write, instead of the enclosing git work tree; `none` for the working directory alone
+    /// The project root, which the command may write, instead of the enclosing git work tree;
+    /// `none` for the working directory alone
     #[arg(long, value_name = "DIR|none")]
     pub(crate) root: Option<PathBuf>,
     /// The cage.
     #[command(flatten)]
     pub(crate) cage: CageArguments,
-    /// What a program needs besides the project: `claude`, `codex` or one of your own (see `picoclaw profile`)
+    /// What a program needs besides the project: `claude`, `codex` or one of your own (see
+    /// `picoclaw profile`)
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
     /// Pass an environment variable with its value, which stays out of the command line
@@ -288,7 +291,8 @@ pub(crate) struct RunArguments {
     /// Let the command use your ssh-agent and read your known hosts; keys stay outside
     #[arg(long)]
     pub(crate) ssh_agent: bool,
-    /// Let the command sign and decrypt by your gpg-agent, and read your public keys; private keys stay outside
+    /// Let the command sign and decrypt by your gpg-agent, and read your public keys; private keys
+    /// stay outside
     #[arg(long)]
     pub(crate) gpg: bool,
     /// Which caches of package managers the command gets
@@ -342,7 +346,8 @@ pub(crate) struct CageArguments {
     /// Let the command write a protected file of its directory, such as .git/config
     #[arg(long, value_name = "PATH")]
     pub(crate) unprotect: Vec<PathBuf>,
-    /// The network: `none`, a private loopback, which is the default unless a profile opens it, or `host`
+    /// The network: `none`, a private loopback, which is the default unless a profile opens it, or
+    /// `host`
     #[arg(long, value_parser = ["none", "host"])]
     pub(crate) net: Option<String>,
     /// Toolchains to expose: `auto`, `none` or a list such as `rust,node`

@@ -1,6 +1,7 @@
 //! The front door: the `picoclaw` binary.
 //!
-//! Invariant: results go to stdout and everything else to stderr; the exit code is the only other word.
+//! Invariant: results go to stdout and everything else to stderr; the exit code is the only other
+//! word.
 
 mod app;
 mod arguments;
@@ -31,7 +32,8 @@ use settings::{ProcessEnv, Request, Settings, SettingsError};
 use std::borrow::Cow;
 use std::process::ExitCode;
 
-/// musl's allocator returns memory to the kernel too eagerly: most of a long judgement was spent there (`docs/adr/0012`).
+/// musl's allocator returns memory to the kernel too eagerly: most of a long judgement was spent
+/// there (`docs/adr/0012`).
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
@@ -45,9 +47,11 @@ picoclaw lets AI agents work on this machine without being trusted.
   picoclaw doctor            see what this host can hold; `--help` lists all";
 
 fn main() -> ExitCode {
-    // Before anything else: in a bubblewrap cage this program is a step between bubblewrap and the command.
+    // Before anything else: in a bubblewrap cage this program is a step between bubblewrap and the
+    // command.
     picoclaw_sandbox::isolate::enter_landlock_if_asked();
-    // Before anything is read: what this process holds is not for its children or neighbours to look at.
+    // Before anything is read: what this process holds is not for its children or neighbours to
+    // look at.
     if let Err(why) = picoclaw_sandbox::launch::harden_self() {
         complain(&format!("could not harden the process: {why}"));
         return Exit::Refused.into();
@@ -66,7 +70,8 @@ fn main() -> ExitCode {
         Err(why) if is_broken_pipe(&why) => Exit::Done.into(),
         Err(why) => {
             complain(&format!("{why:#}"));
-            // A cage that is asked for and cannot be had is a configuration that cannot be used here.
+            // A cage that is asked for and cannot be had is a configuration that cannot be used
+            // here.
             if why.is::<ExecEnvError>() { Exit::Usage.into() } else { Exit::Refused.into() }
         }
     };
@@ -74,7 +79,8 @@ fn main() -> ExitCode {
     exit
 }
 
-/// Prints what clap prints; where a command of the host stands in place of ours, a hint says how to run or check it.
+/// Prints what clap prints; where a command of the host stands in place of ours, a hint says how to
+/// run or check it.
 fn report_usage(error: &clap::Error) -> ExitCode {
     let is_typo = error.get(ContextKind::SuggestedSubcommand).is_some();
     let is_action = error.get(ContextKind::InvalidArg) == Some(&ContextValue::String("<ACTION>".to_owned()));
@@ -177,7 +183,8 @@ fn with_workspace<'s>(
     commands::workspace::named_workspace(named, &agent, loaded, process_env).map(Cow::Owned)
 }
 
-/// Loads the settings; a command that needs an instance makes it first, so that it runs under what it wrote.
+/// Loads the settings; a command that needs an instance makes it first, so that it runs under what
+/// it wrote.
 fn load(request: &Request<'_>, command: &Command) -> Result<Result<Settings, SettingsError>> {
     let loaded = settings::load(request);
     let needs_instance = match command {

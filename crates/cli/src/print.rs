@@ -22,8 +22,8 @@ pub(crate) fn line(text: &str) -> io::Result<()> {
     ignore_broken_pipe(write_all(format!("{text}{ended}").as_bytes()))
 }
 
-/// Text of a command, file or server for standard output: a pipe gets it unchanged, a terminal without the control characters
-/// that it would act on.
+/// Text of a command, file or server for standard output: a pipe gets it unchanged, a terminal
+/// without the control characters that it would act on.
 pub(crate) fn untrusted(text: &str) -> Cow<'_, str> {
     if io::stdout().is_terminal() { printable_lines(text) } else { Cow::Borrowed(text) }
 }
@@ -41,7 +41,8 @@ pub(crate) fn fitted(row: &str) -> Cow<'_, str> {
     Cow::Owned(style.fit(row, width))
 }
 
-/// Lines that a terminal gets broken between words, with a margin of `hang` blanks, and a pipe whole.
+/// Lines that a terminal gets broken between words, with a margin of `hang` blanks, and a pipe
+/// whole.
 pub(crate) fn wrapped(text: &str, hang: usize) -> Cow<'_, str> {
     let Some(width) = terminal_width() else { return Cow::Borrowed(text) };
     let rows: Vec<String> = text.lines().flat_map(|line| wrap(line, width, hang)).collect();
@@ -61,8 +62,8 @@ fn ignore_broken_pipe(outcome: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Ends a control sequence that a command may have left open on a terminal, which would swallow the next message: CAN, ST,
-/// and the default colours.
+/// Ends a control sequence that a command may have left open on a terminal, which would swallow the
+/// next message: CAN, ST, and the default colours.
 const END_CONTROL_SEQUENCE: &str = "\x18\x1b\\\x1b[0m";
 
 /// Whether a command has written to the terminal since the last message.
@@ -73,7 +74,8 @@ pub(crate) fn after_command() {
     FOLLOWS_COMMAND.store(true, Ordering::Relaxed);
 }
 
-/// Writes a message to standard error. What a terminal would act on, such as a file's name may hold, is written out.
+/// Writes a message to standard error. What a terminal would act on, such as a file's name may
+/// hold, is written out.
 pub(crate) fn note(text: &str) {
     let may_be_open = FOLLOWS_COMMAND.swap(false, Ordering::Relaxed) && io::stderr().is_terminal();
     let start = if may_be_open { END_CONTROL_SEQUENCE } else { "" };

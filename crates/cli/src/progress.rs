@@ -1,7 +1,8 @@
-//! Progress of work that takes longer than a second: a line on standard error, if that is a terminal.
+//! Progress of work that takes longer than a second: a line on standard error, if that is a
+//! terminal.
 //!
-//! The line is erased before other messages and at the end. A terminal without cursor movement gets it
-//! once, and a pipe nothing.
+//! The line is erased before other messages and at the end. A terminal without cursor movement gets
+//! it once, and a pipe nothing.
 
 use crate::style::{Liveness, Mark, Style, Tone, size};
 use crate::units::format_seconds;

@@ -1,7 +1,7 @@
 //! Paths as text, made absolute and free of `.` and `..` before any lookup.
 //!
-//! What is checked must be what is opened, so dots are folded once, here, and only the folded form is
-//! passed on (W48: the original checked one spelling and opened another).
+//! What is checked must be what is opened, so dots are folded once, here, and only the folded form
+//! is passed on (W48: the original checked one spelling and opened another).
 
 use crate::windows_path::{self, WindowsPathFault};
 use std::borrow::Cow;
@@ -14,8 +14,8 @@ const MAX_PATH_LEN: usize = 4095;
 
 /// An absolute path without `.`, `..`, empty components or NUL bytes.
 ///
-/// Clean paths have one spelling each, so they are compared as bytes, not component by component; on
-/// Windows without regard to case.
+/// Clean paths have one spelling each, so they are compared as bytes, not component by component;
+/// on Windows without regard to case.
 #[derive(Debug, Clone)]
 pub struct CleanPath(PathBuf);
 

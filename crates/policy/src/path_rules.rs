@@ -58,11 +58,12 @@ pub fn literal_path(pattern: &str) -> Option<LiteralPath> {
     }
 }
 
-/// The directory beneath which everything that a pattern matches lies; `None` for the root, and for a
-/// pattern that is not anchored.
+/// The directory beneath which everything that a pattern matches lies; `None` for the root, and for
+/// a pattern that is not anchored.
 pub fn literal_prefix(pattern: &str) -> Option<PathBuf> {
     let (text, rest) = literal_text(pattern.strip_prefix('^')?);
-    // An alternative at the top level is not anchored, and a repetition may drop the last character.
+    // An alternative at the top level is not anchored, and a repetition may drop the last
+    // character.
     if rest.contains('|') {
         return None;
     }

@@ -234,8 +234,8 @@ impl Policy {
         self.ask.iter().any(|name| matches_tool(name, tool))
     }
 
-    /// The verdict on a call of `tool`: an effect that is allowed and that `tools.ask` names becomes a
-    /// question.
+    /// The verdict on a call of `tool`: an effect that is allowed and that `tools.ask` names
+    /// becomes a question.
     pub fn judge_call(&self, tool: &str, intent: &Intent, subject: &Subject) -> Verdict {
         match self.judge(intent, subject) {
             // Looking at a session of its own is no new act.

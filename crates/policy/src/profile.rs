@@ -101,7 +101,8 @@ impl Profile {
         Ok(profile)
     }
 
-    /// Which word of a command line names a program that it is for: the first, or the package that `npx` or its like runs.
+    /// Which word of a command line names a program that it is for: the first, or the package that
+    /// `npx` or its like runs.
     pub fn program_at(&self, words: &[OsString]) -> Option<usize> {
         let name = |word: &OsString| Path::new(word).file_name()?.to_str().map(str::to_owned);
         let program = name(words.first()?)?;

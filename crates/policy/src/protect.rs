@@ -102,7 +102,8 @@ impl ProtectRules {
         self.entries.is_empty()
     }
 
-    /// Every name that is part of an entry and stands for itself; of those in git directories, `.git` alone.
+    /// Every name that is part of an entry and stands for itself; of those in git directories,
+    /// `.git` alone.
     pub fn names(&self) -> BTreeSet<&str> {
         let names = self.entries.iter().flat_map(|entry| match entry.strip_prefix(".git/") {
             Some(_) => ".git".split('/'),
@@ -119,8 +120,8 @@ impl ProtectRules {
             .filter_map(|(at, entry)| entry.strip_prefix(".git/").map(|path| (at, path)))
     }
 
-    /// The position on the list of the entry that `path`, relative to the workspace, is. Letters match
-    /// in either case, since the host's file system may not tell them apart.
+    /// The position on the list of the entry that `path`, relative to the workspace, is. Letters
+    /// match in either case, since the host's file system may not tell them apart.
     pub fn position(&self, path: &Path) -> Option<usize> {
         self.entries.iter().position(|entry| {
             let mut names = path.iter().rev();
@@ -132,8 +133,8 @@ impl ProtectRules {
         })
     }
 
-    /// Whether writing the file at `path`, relative to the workspace, changes something on the list,
-    /// by its name alone.
+    /// Whether writing the file at `path`, relative to the workspace, changes something on the
+    /// list, by its name alone.
     pub fn covers(&self, path: &Path) -> bool {
         let names: Vec<_> = path.iter().map(OsStr::as_encoded_bytes).collect();
         let git = names.iter().position(|name| is_git(name)).unwrap_or(names.len());

@@ -59,8 +59,8 @@ pub enum WindowsPathFault {
 
 /// The one spelling of `path`: a drive letter in upper case, `\` between names, no `.` and `..`.
 ///
-/// A relative path starts at `base`, which must be such a spelling, and `\name` at its drive; `..` at
-/// a drive stays there. Without `base`, `path` must be absolute.
+/// A relative path starts at `base`, which must be such a spelling, and `\name` at its drive; `..`
+/// at a drive stays there. Without `base`, `path` must be absolute.
 pub fn fold(path: &str, base: Option<&str>) -> Result<String, WindowsPathFault> {
     use WindowsPathFault::{Device, DriveRelative, Network, Relative, TooLong};
     // `\\?\` turns the translation of names off, so separators are compared as they are there.
@@ -187,8 +187,8 @@ fn is_reserved(name: &str) -> bool {
     DEVICES.contains(&upper.as_str()) || NUMBERED_DEVICES.iter().any(is_numbered)
 }
 
-/// Whether a name has the form that Windows gives to short names: at most eight and three characters,
-/// and `~` with digits at the end of the first part.
+/// Whether a name has the form that Windows gives to short names: at most eight and three
+/// characters, and `~` with digits at the end of the first part.
 fn may_be_short(name: &str) -> bool {
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     let Some((before, digits)) = stem.rsplit_once('~') else { return false };

@@ -1,7 +1,7 @@
 //! The whole act that a person is asked about, and its digest.
 //!
-//! A yes is bound to the digest: what differs in one argument, in the directory, in the time limit or
-//! in the caller is another act.
+//! A yes is bound to the digest: what differs in one argument, in the directory, in the time limit
+//! or in the caller is another act.
 
 use crate::canonical_json;
 use data_encoding::HEXLOWER;

@@ -1,7 +1,8 @@
 //! Who could have written to a workspace, as the ledger tells.
 //!
-//! An index in `<home>/state/authors.json` remembers how far the ledger was read, and who wrote before a
-//! new ledger was begun. Where it does not fit the ledger, the ledger is read from its beginning.
+//! An index in `<home>/state/authors.json` remembers how far the ledger was read, and who wrote
+//! before a new ledger was begun. Where it does not fit the ledger, the ledger is read from its
+//! beginning.
 
 use crate::ledger::{LedgerError, Reader, Record, Records};
 use crate::state_dir::{StateDir, StateError};
@@ -71,7 +72,8 @@ struct Index {
     /// The hash of the first record, by which a ledger is known.
     #[serde(default)]
     ledger: String,
-    /// For each agent, the agents above those that wrote in its workspace, with the last record of each.
+    /// For each agent, the agents above those that wrote in its workspace, with the last record of
+    /// each.
     owners: BTreeMap<String, BTreeMap<String, u64>>,
 }
 
@@ -81,8 +83,8 @@ impl Authors {
         Ok(Self { ledger: home.join("ledger"), state: StateDir::of_instance(home)? })
     }
 
-    /// The agents, other than `owner`, on whose behalf its workspace could have been written since then.
-    /// Where the ledger does not say who it was, every one of `starters`, which may start it.
+    /// The agents, other than `owner`, on whose behalf its workspace could have been written since
+    /// then. Where the ledger does not say who it was, every one of `starters`, which may start it.
     pub fn of(
         &self,
         owner: &AgentId,

@@ -1,9 +1,10 @@
-//! Packages that `npx` and `uvx` would fetch at each start: fetched once with an open network, and run
-//! without one.
+//! Packages that `npx` and `uvx` would fetch at each start: fetched once with an open network, and
+//! run without one.
 //!
-//! What is fetched lies beneath `runtime-user-env/fetched`, and the record of it in `state/fetched`.
-//! Invariant: no server writes to either. A server that could ask for a second fetch would have a way
-//! out for what it has read.
+//! What is fetched lies beneath `runtime-user-env/fetched`, and the record of it in
+//! `state/fetched`.
+//! Invariant: no server writes to either. A server that could ask for a second fetch would have a
+//! way out for what it has read.
 
 use crate::os_file::{CWD, Errno, Mode, OFlags, mkdirat, openat};
 use crate::root::{read_operator_file, remove_dir_all};
@@ -17,8 +18,8 @@ use std::path::{Path, PathBuf};
 /// The largest manifest of a package that is read.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
-/// Without a prefix npm would look for a manifest in the directories above. Warnings, and its advice to update itself,
-/// would come after the error.
+/// Without a prefix npm would look for a manifest in the directories above. Warnings, and its
+/// advice to update itself, would come after the error.
 const NPM_INSTALL: &[&str] =
     &["install", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--prefix", "."];
 
@@ -33,7 +34,8 @@ enum Runner {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackageCommand {
     runner: Runner,
-    /// The directory by which `npx` or `uvx` was named, where `npm` or `uv` lies too; empty for one that is looked up.
+    /// The directory by which `npx` or `uvx` was named, where `npm` or `uv` lies too; empty for one
+    /// that is looked up.
     runner_dir: PathBuf,
     packages: Vec<String>,
     /// The program of the packages; `None` for the one that the only package is for.

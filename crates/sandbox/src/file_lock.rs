@@ -1,6 +1,7 @@
 //! RAII guard for flock(2).
 //!
-//! Invariant: dropping the guard unlocks, also while a forked child still holds a copy of the descriptor.
+//! Invariant: dropping the guard unlocks, also while a forked child still holds a copy of the
+//! descriptor.
 
 use crate::os_file::{OwnedFd, Sharing, lock, try_lock, unlock};
 use std::fs::{File, TryLockError};
@@ -10,7 +11,8 @@ use std::time::{Duration, Instant};
 /// The longest pause between two attempts of a bounded wait.
 const MAX_PAUSE: Duration = Duration::from_millis(8);
 
-/// A locked file. The lock belongs to the open file description, so the kernel releases it when its holder dies.
+/// A locked file. The lock belongs to the open file description, so the kernel releases it when its
+/// holder dies.
 #[derive(Debug)]
 #[must_use = "dropping the guard unlocks the file"]
 pub struct FileLock(File);
@@ -66,7 +68,8 @@ impl FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // Closing the descriptor would not unlock while a child that has not executed yet holds a copy.
+        // Closing the descriptor would not unlock while a child that has not executed yet holds a
+        // copy.
         let _ = unlock(&self.0);
     }
 }

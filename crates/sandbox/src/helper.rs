@@ -92,8 +92,8 @@ impl HelperLauncher {
         Ok(PreparedHelper { spec, protected, work_dir: dir, layers })
     }
 
-    /// The command of an MCP server; one whose packages were fetched runs them itself where it has no
-    /// network.
+    /// The command of an MCP server; one whose packages were fetched runs them itself where it has
+    /// no network.
     fn without_network(&self, helper: &HelperSpec<'_>) -> Result<Vec<OsString>, CommandError> {
         let network = helper.isolation.network.unwrap_or(self.0.isolation.network);
         let is_closed = self.is_caged() && network == Network::None;
@@ -151,8 +151,8 @@ impl HelperLauncher {
         Ok(planned.build(backend)?)
     }
 
-    /// What the helper may not see: everything Protected, but the workspaces that the operator put it
-    /// in, showed to it, or named among its arguments.
+    /// What the helper may not see: everything Protected, but the workspaces that the operator put
+    /// it in, showed to it, or named among its arguments.
     fn protected(&self, dir: &Path, arguments: &[OsString], shown: &[Expose]) -> Vec<HiddenPath> {
         let value = |argument: &OsString| Some(PathBuf::from(argument.to_str()?.split_once('=')?.1));
         let named = arguments.iter().flat_map(|word| [Some(PathBuf::from(word)), value(word)]).flatten();

@@ -1,4 +1,5 @@
-//! The operator's ssh-agent and gpg-agent, lent to a command: their sockets and public keys, never private ones.
+//! The operator's ssh-agent and gpg-agent, lent to a command: their sockets and public keys, never
+//! private ones.
 
 #[cfg(target_os = "linux")]
 mod lend;

@@ -116,7 +116,8 @@ impl Instance {
         Ok(Self { real_home, home: named, pinned: closed, workspaces })
     }
 
-    /// Whether an instance at `home` was ever used: it has an audit log. Directories alone are left by a start that failed.
+    /// Whether an instance at `home` was ever used: it has an audit log. Directories alone are left
+    /// by a start that failed.
     pub fn exists(home: &Path) -> bool {
         fs::read_dir(home.join("ledger")).is_ok_and(|mut entries| entries.next().is_some())
     }

@@ -1,5 +1,5 @@
-//! Takes each new head of the ledger to a file or a command of the operator, out of reach of a change
-//! to the instance.
+//! Takes each new head of the ledger to a file or a command of the operator, out of reach of a
+//! change to the instance.
 //!
 //! The line is `HASH SEQ`. What fails is logged; the ledger goes on. A run of the command is not
 //! recorded: its record would be a new head.

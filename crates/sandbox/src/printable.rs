@@ -14,8 +14,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escape(text, is_unprintable)
 }
 
-/// A path as [`printable`] text. Messages show paths by this, since a name may contain a line feed and so forge a line
-/// of a message.
+/// A path as [`printable`] text. Messages show paths by this, since a name may contain a line feed
+/// and so forge a line of a message.
 pub fn printable_path(path: impl AsRef<Path>) -> String {
     printable(&path.as_ref().to_string_lossy()).into_owned()
 }
@@ -31,8 +31,8 @@ pub fn shortened(text: &str, max: usize) -> Cow<'_, str> {
     if start.len() < text.len() { Cow::Owned(format!("{start}…")) } else { Cow::Borrowed(text) }
 }
 
-/// `text` as one word of a shell, between backticks of a message: in single quotes unless it needs none. What cannot be
-/// printed is written out, so it stands for another word then.
+/// `text` as one word of a shell, between backticks of a message: in single quotes unless it needs
+/// none. What cannot be printed is written out, so it stands for another word then.
 pub fn shell_word(text: &str) -> String {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&b);
     if !text.is_empty() && text.bytes().all(is_plain) {
@@ -68,8 +68,8 @@ fn escape(text: &str, is_unsafe: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// `text` on one line for a question to a person: nothing in it is invisible, looks like a space or like an
-/// ASCII character, or piles up on its neighbour; a long run of spaces is counted.
+/// `text` on one line for a question to a person: nothing in it is invisible, looks like a space or
+/// like an ASCII character, or piles up on its neighbour; a long run of spaces is counted.
 pub fn unambiguous(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

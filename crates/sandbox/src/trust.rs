@@ -1,4 +1,5 @@
-//! Instruction files that the operator trusts, by the hash of their text: `<home>/state/trusted.json`.
+//! Instruction files that the operator trusts, by the hash of their text:
+//! `<home>/state/trusted.json`.
 
 use crate::authors::Since;
 use crate::ledger::Timestamp;

@@ -50,8 +50,8 @@ pub struct Request<'r> {
     pub approved: Option<&'r Approved>,
 }
 
-/// An act that waits for a person's approval; it holds no thread. Dropped unanswered, it is recorded
-/// as abandoned.
+/// An act that waits for a person's approval; it holds no thread. Dropped unanswered, it is
+/// recorded as abandoned.
 pub struct Pending {
     question: Question,
     act: Act,
@@ -179,7 +179,8 @@ impl Warden {
         self.inspect(lines, cwd, subject, true).map(|(judgement, _)| judgement)
     }
 
-    /// What the guard finds in `command`, and what its paths lead to if a person may be asked about it.
+    /// What the guard finds in `command`, and what its paths lead to if a person may be asked about
+    /// it.
     fn inspect(
         &self,
         command: &str,
@@ -376,7 +377,8 @@ impl Warden {
         pending.question.refusal
     }
 
-    /// Takes a person's answer to a pending act. With a yes the call is made again, and judged again.
+    /// Takes a person's answer to a pending act. With a yes the call is made again, and judged
+    /// again.
     pub fn answer(&self, pending: Pending, subject: &Subject, answer: &Answer) -> Result<Approved, Refusal> {
         let Pending { question, act, operands, intent, outcome, _effect } = pending;
         let Answer { approval, by, reason } = answer;

@@ -1,8 +1,9 @@
-//! What tests share: how one says that it could not run here, and how it waits. Used by tests alone.
+//! What tests share: how one says that it could not run here, and how it waits. Used by tests
+//! alone.
 //!
-//! `make test` names a file in `PICOCLAW_SKIPS`, counts its lines at the end and lists their reasons; what was skipped in
-//! one run and ran in another (as root, as an ordinary user) does not count there. In any other run `STRICT=1` makes a
-//! skipped test fail.
+//! `make test` names a file in `PICOCLAW_SKIPS`, counts its lines at the end and lists their
+//! reasons; what was skipped in one run and ran in another (as root, as an ordinary user) does not
+//! count there. In any other run `STRICT=1` makes a skipped test fail.
 
 use std::fmt::Display;
 use std::io::Write as _;
@@ -36,13 +37,15 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Reports a skipped test, or the part of it that was skipped: `skip!("python3 is not installed")`. The test returns afterwards.
+/// Reports a skipped test, or the part of it that was skipped: `skip!("python3 is not installed")`.
+/// The test returns afterwards.
 #[macro_export]
 macro_rules! skip {
     ($($reason:tt)+) => { $crate::report(format_args!($($reason)+)) };
 }
 
-/// Writes the name of the current test and `reason` to standard error and to the file that `PICOCLAW_SKIPS` names.
+/// Writes the name of the current test and `reason` to standard error and to the file that
+/// `PICOCLAW_SKIPS` names.
 ///
 /// # Panics
 /// Where the file cannot be written, and under `STRICT=1` where there is none.

@@ -151,7 +151,8 @@ impl BackgroundTasks {
                 let _guard = self.beating.lock().await;
                 task.heartbeat.beat(&self.halt).await;
             }
-            // Measured from the end: a long heartbeat delays the next one, and missed ones are skipped.
+            // Measured from the end: a long heartbeat delays the next one, and missed ones are
+            // skipped.
             last = Some(Instant::now());
         }
     }

@@ -1,4 +1,5 @@
-//! Reloads the configuration. Either everything is replaced, hooks and servers included, or nothing.
+//! Reloads the configuration. Either everything is replaced, hooks and servers included, or
+//! nothing.
 
 use super::background;
 use super::server::Gateway;
@@ -50,7 +51,8 @@ impl Gateway {
         let services = built.map_err(|why| ReloadError::Kept(why.to_string()))?.map_err(ReloadError::Kept)?;
         services.check().map_err(|why| ReloadError::Kept(format!("{why}; {}", why.hint())))?;
         background::add_cron_tool(&services, &self.store, &self.jobs_changed);
-        // Hooks that do not start would fail every turn, so they are started before anything is replaced.
+        // Hooks that do not start would fail every turn, so they are started before anything is
+        // replaced.
         if let Err(why) = services.runner.start_extensions().await {
             services.runner.close().await;
             return Err(ReloadError::Kept(why.to_string()));

@@ -125,7 +125,8 @@ impl<'p> HookAnswer<'p> {
         Ok(())
     }
 
-    /// Applies what an `after_llm` hook may change: the text and the calls, which are judged like any other.
+    /// Applies what an `after_llm` hook may change: the text and the calls, which are judged like
+    /// any other.
     pub(super) fn change_answer(&self, answer: &mut Answer) -> Result<(), HookError> {
         let Some(response) = self.changed("response")? else { return Ok(()) };
         let response = self.inner(response, "response")?;

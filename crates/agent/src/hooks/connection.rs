@@ -199,7 +199,8 @@ async fn read_responses(stdout: PipeReader, shared: Arc<Shared>) {
     shared.pending().clear();
 }
 
-/// Parses a response leniently: `jsonrpc` may be missing, and `null` may stand for an absent member.
+/// Parses a response leniently: `jsonrpc` may be missing, and `null` may stand for an absent
+/// member.
 fn parse_response(line: &[u8]) -> Result<(u64, Response), &'static str> {
     let members = Members::parse(line).map_err(|_| "no JSON object")?;
     let id = members

@@ -1,9 +1,9 @@
-//! The interception points of a turn. All of them fail closed: a hook that does not answer, or whose
-//! answer cannot be understood, refuses the call, withholds its result or ends the turn.
+//! The interception points of a turn. All of them fail closed: a hook that does not answer, or
+//! whose answer cannot be understood, refuses the call, withholds its result or ends the turn.
 //!
 //! An answer has the form of the original program, in which a changed result and a changed response
-//! lie within the object that the hook was sent (`result.result.for_llm`, `response.response.content`),
-//! or has them in its place (`result.for_llm`, `response.content`).
+//! lie within the object that the hook was sent (`result.result.for_llm`,
+//! `response.response.content`), or has them in its place (`result.for_llm`, `response.content`).
 
 use super::Hooks;
 use super::answer::{Action, HookAnswer, MAX_REASON, ToolAction};

@@ -1,5 +1,5 @@
-//! One configured hook: started when it is first needed and restarted, with growing delays, after it
-//! has exited.
+//! One configured hook: started when it is first needed and restarted, with growing delays, after
+//! it has exited.
 
 use super::connection::{HookConnection, RequestError};
 use super::error::HookError;

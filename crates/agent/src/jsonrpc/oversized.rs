@@ -1,4 +1,5 @@
-//! Finds the id of a request that is too long to be held in memory, so that it can be refused by id.
+//! Finds the id of a request that is too long to be held in memory, so that it can be refused by
+//! id.
 
 /// Longer keys and ids are cut, and so match nothing.
 const MAX_TOKEN_BYTES: usize = 256;

@@ -1,7 +1,8 @@
 //! The embedded provider `direct`: no model. The user's text is the call.
 //!
-//! A line that names a tool, followed by a JSON object or by nothing, runs that tool; any other line goes to `exec`. The
-//! answer is the tool's reply, unchanged. Only the user's messages become calls, never a reply or a subagent's result.
+//! A line that names a tool, followed by a JSON object or by nothing, runs that tool; any other
+//! line goes to `exec`. The answer is the tool's reply, unchanged. Only the user's messages become
+//! calls, never a reply or a subagent's result.
 
 use super::provider::{Answer, AnswerFuture, Finish, Provider, ProviderKind, Request, Sink, ToolSpec};
 use crate::message::{Message, Role, ToolCall};

@@ -1,8 +1,9 @@
 //! A model and its stand-ins: retries, cooldowns and fallbacks.
 //!
-//! A request goes to the first candidate that is not cooling down; a failure that another candidate may not have goes on to
-//! the next. When all have failed for a reason that may pass, they are asked again after a wait. What the request itself
-//! causes (`format`, `context_overflow`) is returned at once.
+//! A request goes to the first candidate that is not cooling down; a failure that another candidate
+//! may not have goes on to the next. When all have failed for a reason that may pass, they are
+//! asked again after a wait. What the request itself causes (`format`, `context_overflow`) is
+//! returned at once.
 //!
 //! Invariant: once text was streamed, no second answer begins.
 

@@ -1,7 +1,7 @@
 //! Providers: the models that answer.
 //!
-//! [`Models`] has every model of the configuration. A [`FallbackChain`] is the requested one with its stand-ins; it retries,
-//! falls back and keeps limits. A [`Provider`] makes one request.
+//! [`Models`] has every model of the configuration. A [`FallbackChain`] is the requested one with
+//! its stand-ins; it retries, falls back and keeps limits. A [`Provider`] makes one request.
 
 mod anthropic;
 mod build;

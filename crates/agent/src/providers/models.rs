@@ -28,7 +28,8 @@ struct Inner {
     turns: TurnConfig,
     redactor: Redactor,
     warden: Option<Arc<Warden>>,
-    /// Providers that no entry configures, by their own names. The first is asked when no model is configured.
+    /// Providers that no entry configures, by their own names. The first is asked when no model is
+    /// configured.
     built_in: Vec<Arc<Candidate>>,
     /// Candidates that were used before, by entry and key.
     candidates: Mutex<BTreeMap<(usize, usize), Arc<Candidate>>>,
@@ -41,12 +42,14 @@ struct Entry {
 }
 
 impl Models {
-    /// The models of a configuration, except command-line ones. Nothing connects before the first request.
+    /// The models of a configuration, except command-line ones. Nothing connects before the first
+    /// request.
     pub fn new(config: &Config) -> Self {
         Self::build(config, None, vec![Box::new(Direct::default())])
     }
 
-    /// The models of a configuration, and these providers under their own names instead of `direct`.
+    /// The models of a configuration, and these providers under their own names instead of
+    /// `direct`.
     pub fn with_providers(config: &Config, providers: Vec<Box<dyn Provider>>) -> Self {
         Self::build(config, None, providers)
     }
@@ -85,7 +88,8 @@ impl Models {
         let name = asked.or(agents_model).or(inner.turns.model.as_deref()).or(first).or(built_in);
         let name = name.unwrap_or_default();
         let mut names = vec![name.to_owned()];
-        // Fallbacks belong to the model they are configured for; a requested model has only its own.
+        // Fallbacks belong to the model they are configured for; a requested model has only its
+        // own.
         let fallbacks = match (agents_model, own) {
             (Some(model), Some(own)) if model == name && !own.model_fallbacks.is_empty() => {
                 &own.model_fallbacks[..]

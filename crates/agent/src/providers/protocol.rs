@@ -105,7 +105,8 @@ pub(super) struct ResolvedModel {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ProtocolError(pub(super) String);
 
-/// Resolves an entry. `provider` wins, then the part before the first `/`, then `default`, then OpenAI's.
+/// Resolves an entry. `provider` wins, then the part before the first `/`, then `default`, then
+/// OpenAI's.
 pub(super) fn resolve(entry: &ModelConfig, default: Option<&str>) -> Result<ResolvedModel, ProtocolError> {
     let base = entry.api_base.as_deref().map(str::trim).filter(|base| !base.is_empty());
     let said = entry.provider.as_deref().map(str::trim).filter(|name| !name.is_empty());

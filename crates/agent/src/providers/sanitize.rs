@@ -1,7 +1,7 @@
 //! Names, ids and arguments in the form that every provider accepts.
 //!
-//! A model can invent a tool name with spaces, and the ids of one provider may break the rules of another. Sent back as they
-//! are, they would make every later request of the session fail.
+//! A model can invent a tool name with spaces, and the ids of one provider may break the rules of
+//! another. Sent back as they are, they would make every later request of the session fail.
 
 use super::http::malformed;
 use super::provider::{Answer, Finish, ProviderError, Usage};
@@ -56,7 +56,8 @@ pub(super) struct AnswerParts {
 }
 
 impl AnswerParts {
-    /// The answer. The calls of an answer that was cut off are dropped: half a command is another command.
+    /// The answer. The calls of an answer that was cut off are dropped: half a command is another
+    /// command.
     pub(super) fn finish(mut self, mut finish: Finish) -> Result<Answer, ProviderError> {
         let is_cut_off =
             finish == Finish::Length || matches!(&finish, Finish::Other(why) if why == "content_filter");

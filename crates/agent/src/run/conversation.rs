@@ -1,4 +1,5 @@
-//! The request to the model, kept within its context window: instructions, earlier turns, and the active turn.
+//! The request to the model, kept within its context window: instructions, earlier turns, and the
+//! active turn.
 
 use super::token_estimate;
 use crate::message::{Message, Role};
@@ -80,7 +81,8 @@ impl Conversation {
     pub(super) fn trim(&mut self, max: usize) {
         let first = 1 + self.lines.len();
         while self.active_len() > max {
-            // A round is a message of the model and the results of its calls; providers reject half of one.
+            // A round is a message of the model and the results of its calls; providers reject half
+            // of one.
             let rest = &self.request.messages[first + 1..];
             let starts: Vec<usize> =
                 (0..rest.len()).filter(|at| *at > 0 && rest[*at].role != Role::Tool).collect();
@@ -118,7 +120,8 @@ impl Conversation {
         self.estimate() + answer > self.context_window
     }
 
-    /// Drops the older half of the earlier turns, and more as long as there is no room; `None` when there are none.
+    /// Drops the older half of the earlier turns, and more as long as there is no room; `None` when
+    /// there are none.
     pub(super) fn compress(&mut self) -> Option<Dropped> {
         let mut dropped = self.drop_turns(|turns| turns.div_ceil(2))?;
         while self.is_too_long() {

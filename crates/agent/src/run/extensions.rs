@@ -32,8 +32,8 @@ impl Extensions {
         Self { config, home, started: OnceCell::new() }
     }
 
-    /// Waits until everything has started, and returns the hooks. A server that does not start is named and left out; a
-    /// hook that does not start is an error, since its decisions are unknown.
+    /// Waits until everything has started, and returns the hooks. A server that does not start is
+    /// named and left out; a hook that does not start is an error, since its decisions are unknown.
     pub(super) async fn ready(
         &self,
         executor: &ToolExecutor,

@@ -1,5 +1,6 @@
-//! Files that become instructions are text with a history: unless the operator trusts its content, a
-//! turn that reads such a file is bounded by every agent on whose behalf it could have been written.
+//! Files that become instructions are text with a history: unless the operator trusts its content,
+//! a turn that reads such a file is bounded by every agent on whose behalf it could have been
+//! written.
 
 use picoclaw_policy::AgentId;
 use picoclaw_policy::config::Config;
@@ -51,8 +52,8 @@ impl InstructionHistory {
         })
     }
 
-    /// The agents that bound a turn of `owner` that reads these files. An unreadable history bounds by every
-    /// agent.
+    /// The agents that bound a turn of `owner` that reads these files. An unreadable history bounds
+    /// by every agent.
     pub fn bounds(&self, owner: &AgentId, files: &[InstructionFile]) -> Vec<AgentId> {
         let Some(since) = self.untrusted_since(files) else { return Vec::new() };
         // The first version did not record who had started a subagent.

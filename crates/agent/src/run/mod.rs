@@ -1,4 +1,5 @@
-//! Turns: from a user's message to an answer, with as many model requests and tool calls as it takes.
+//! Turns: from a user's message to an answer, with as many model requests and tool calls as it
+//! takes.
 
 mod active_turn;
 mod children;

@@ -1,6 +1,7 @@
 //! Drops from a history what providers reject: calls without results, and results without calls.
 //!
-//! A session has such messages after a crash in the middle of a turn, an unreadable line, or an edit by hand.
+//! A session has such messages after a crash in the middle of a turn, an unreadable line, or an
+//! edit by hand.
 
 use crate::message::{Message, Role};
 use crate::sessions::StoredMessage;
@@ -30,7 +31,8 @@ pub(super) fn repair_history(history: Vec<StoredMessage>) -> Vec<StoredMessage> 
     kept
 }
 
-/// One result for each call, in the order of the calls; `None` when one is missing or ids are ambiguous.
+/// One result for each call, in the order of the calls; `None` when one is missing or ids are
+/// ambiguous.
 fn match_results(calling: &Message, results: Vec<StoredMessage>) -> Option<Vec<StoredMessage>> {
     let ids: BTreeSet<&str> = calling.tool_calls.iter().map(|call| call.id.as_str()).collect();
     if ids.contains("") || ids.len() != calling.tool_calls.len() {

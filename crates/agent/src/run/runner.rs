@@ -164,7 +164,8 @@ impl Runner {
         self.run(&turn, History::Given(history), Some(slot), None).await
     }
 
-    /// Runs one turn without history and without a session. It takes no turn slot: its caller has one.
+    /// Runs one turn without history and without a session. It takes no turn slot: its caller has
+    /// one.
     pub async fn run_ephemeral(&self, turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
         self.run(&turn, History::Given(Vec::new()), None, None).await
     }
@@ -181,7 +182,8 @@ impl Runner {
         self.run(&turn, History::Given(Vec::new()), turn_slot, Some(parent)).await
     }
 
-    /// Runs one tool call that no model made, such as a scheduled command, with the hooks of a turn.
+    /// Runs one tool call that no model made, such as a scheduled command, with the hooks of a
+    /// turn.
     pub async fn run_call(
         &self,
         executor: &ToolExecutor,
@@ -246,7 +248,8 @@ impl Runner {
     ) -> Result<TurnOutcome, TurnError> {
         let chain = self.models.chain(&turn.subject.agent, turn.model.as_deref())?;
         let history = match (history, chain.kind()) {
-            // A direct command needs no earlier message; reading them would make it slower with every command.
+            // A direct command needs no earlier message; reading them would make it slower with
+            // every command.
             (History::Session, ProviderKind::Direct) => History::AppendOnly,
             (history, _) => history,
         };
@@ -304,7 +307,8 @@ impl Runner {
         outcome
     }
 
-    /// Reads the instructions of a turn, and bounds it by every agent on whose behalf they could have been written.
+    /// Reads the instructions of a turn, and bounds it by every agent on whose behalf they could
+    /// have been written.
     async fn bound<'t>(&self, turn: &Turn<'t>) -> Result<(Turn<'t>, String), TurnError> {
         let agent = &turn.subject.agent;
         let known = self.config.agents.iter().find(|known| known.id == *agent);

@@ -1,7 +1,8 @@
-//! Slots for subagents that run at once (`max_concurrent`), and how many were started (`max_per_turn`,
-//! `max_per_session`), shared by all subagents below one user's turn.
+//! Slots for subagents that run at once (`max_concurrent`), and how many were started
+//! (`max_per_turn`, `max_per_session`), shared by all subagents below one user's turn.
 //!
-//! A subagent that only waits for subagents of its own gives its slot up meanwhile, so that a full set cannot deadlock.
+//! A subagent that only waits for subagents of its own gives its slot up meanwhile, so that a full
+//! set cannot deadlock.
 
 use picoclaw_policy::Subject;
 use picoclaw_policy::config::SubturnConfig;

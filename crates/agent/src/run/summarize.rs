@@ -1,6 +1,7 @@
 //! Replaces the oldest messages of a session by a summary.
 //!
-//! The session is locked only to read it and to set the summary: a turn that begins meanwhile does not wait for the model.
+//! The session is locked only to read it and to set the summary: a turn that begins meanwhile does
+//! not wait for the model.
 
 use super::conversation::turn_starts;
 use super::runner::Runner;
@@ -111,7 +112,8 @@ impl Runner {
         Ok(if write.await? { Summarized::Messages(count) } else { Summarized::Nothing })
     }
 
-    /// How many of the oldest messages are to be summarized; `None` while the session is short enough.
+    /// How many of the oldest messages are to be summarized; `None` while the session is short
+    /// enough.
     fn messages_to_summarize(&self, history: &[StoredMessage], reason: SummaryReason) -> Option<usize> {
         let turns = &self.config.turns;
         let tokens: u64 = history.iter().map(|stored| token_estimate::of_message(&stored.message)).sum();

@@ -126,7 +126,8 @@ impl BudgetStore {
         Ok(if usage.day == today() { usage.tokens } else { 0 })
     }
 
-    /// Adds tokens to today's usage, and returns the sum. Other processes do so too, hence the lock.
+    /// Adds tokens to today's usage, and returns the sum. Other processes do so too, hence the
+    /// lock.
     fn add(&self, agent: &AgentId, tokens: u64) -> Result<u64, StateError> {
         let _lock = self.0.lock(&format!("{agent}.lock"), LOCK_TIMEOUT)?;
         let usage = DailyUsage { day: today(), tokens: self.used_today(agent)? + tokens };

@@ -16,10 +16,12 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 
-/// Lines of output that wait to be emitted; more are dropped from the live view, never from the result.
+/// Lines of output that wait to be emitted; more are dropped from the live view, never from the
+/// result.
 const MAX_QUEUED_LINES: usize = 1024;
 
-/// Runs one call to its reply. The arguments are judged as the model wrote them; events show them without secrets.
+/// Runs one call to its reply. The arguments are judged as the model wrote them; events show them
+/// without secrets.
 pub(super) async fn run(context: &TurnContext<'_>, round: u64, call: &ToolCall) -> Result<Reply, TurnError> {
     let TurnContext { executor, hooks, turn, .. } = context;
     let id = context.clean(&call.id);

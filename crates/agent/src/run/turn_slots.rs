@@ -1,7 +1,7 @@
 //! Slots for turns that run in parallel (`max_parallel_turns`).
 //!
-//! A turn that waits for approval, itself or through a subagent, gives its slot up meanwhile and takes one again before it
-//! goes on: an open question does not block other turns.
+//! A turn that waits for approval, itself or through a subagent, gives its slot up meanwhile and
+//! takes one again before it goes on: an open question does not block other turns.
 
 use picoclaw_sandbox::launch::CancelToken;
 use std::future::Future;
@@ -52,7 +52,8 @@ impl TurnSlots {
 }
 
 impl TurnSlot {
-    /// Waits for a person; the slot is free meanwhile. A cancelled turn does not wait for a slot again.
+    /// Waits for a person; the slot is free meanwhile. A cancelled turn does not wait for a slot
+    /// again.
     pub(super) async fn free_while<T>(&self, halt: &CancelToken, wait: impl Future<Output = T>) -> T {
         let paused = self.pause();
         let done = wait.await;
@@ -86,7 +87,8 @@ impl TurnSlot {
         }
     }
 
-    /// Whether the slot must be taken again. While another question of this turn is open, it stays free.
+    /// Whether the slot must be taken again. While another question of this turn is open, it stays
+    /// free.
     fn is_missing(&self) -> bool {
         let state = self.state();
         state.questions == 0 && state.held.is_none()

@@ -1,7 +1,8 @@
 //! From a session's name to its file's name.
 //!
-//! Names are percent-encoded but for letters, digits, `.`, `_` and `-`, also a dot at the beginning. A long name is cut and
-//! gets a hash of the whole, behind a `~`, which no short name can have.
+//! Names are percent-encoded but for letters, digits, `.`, `_` and `-`, also a dot at the
+//! beginning. A long name is cut and gets a hash of the whole, behind a `~`, which no short name
+//! can have.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sha2::{Digest, Sha256};

@@ -1,4 +1,5 @@
-//! Loads the messages of a session file in bounded memory. Unreadable lines are counted and left out.
+//! Loads the messages of a session file in bounded memory. Unreadable lines are counted and left
+//! out.
 
 use super::error::SessionError;
 use super::session::StoredMessage;

@@ -1,7 +1,7 @@
 //! Sessions: the messages of a conversation, below `<home>/state/sessions/<agent>`.
 //!
-//! A session is two files: `<name>.jsonl`, one message a line, and `<name>.meta.json`. Messages are appended by one turn at a
-//! time; a cancelled turn truncates the file to where it began.
+//! A session is two files: `<name>.jsonl`, one message a line, and `<name>.meta.json`. Messages are
+//! appended by one turn at a time; a cancelled turn truncates the file to where it began.
 
 mod error;
 mod file_name;

@@ -61,7 +61,8 @@ impl Session {
             let session = picoclaw_sandbox::printable(&meta.key);
             tracing::warn!(target: "session", %session, lines = corrupt, "Lines that could not be read were left out");
         }
-        // After lines were removed by hand the file may be shorter than `skip`; new lines must not be skipped.
+        // After lines were removed by hand the file may be shorter than `skip`; new lines must not
+        // be skipped.
         let meta = Meta { skip: meta.skip.min(total), ..meta };
         Ok(Self { file: Some(file), meta, history: messages.into(), lines: total, redactor })
     }

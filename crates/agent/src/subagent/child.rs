@@ -20,7 +20,8 @@ pub(super) struct ChildTask {
     pub(super) task: String,
 }
 
-/// Runs it in its slot until it has ended or `halt` is raised, and ends what it left in the background.
+/// Runs it in its slot until it has ended or `halt` is raised, and ends what it left in the
+/// background.
 pub(super) async fn run(
     parent: &ActiveTurn,
     child: &ChildTask,

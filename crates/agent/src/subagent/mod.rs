@@ -1,7 +1,8 @@
 //! Subagents: turns that a turn starts.
 //!
-//! A subagent's calls pass the same executor, under a subject that records every agent above it. Its permissions are the
-//! intersection of theirs; its slot, its tokens and its time are taken from theirs, and it ends with the turn that started it.
+//! A subagent's calls pass the same executor, under a subject that records every agent above it.
+//! Its permissions are the intersection of theirs; its slot, its tokens and its time are taken from
+//! theirs, and it ends with the turn that started it.
 
 mod child;
 mod messages;

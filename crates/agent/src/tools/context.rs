@@ -17,7 +17,8 @@ pub struct ToolContext<'c> {
     pub subject: &'c Subject,
     /// Raised when the call is cancelled.
     pub halt: &'c CancelToken,
-    /// Receives the output of a long call as it comes; outside the registry in whole lines, secrets filtered.
+    /// Receives the output of a long call as it comes; outside the registry in whole lines, secrets
+    /// filtered.
     pub watcher: &'c (dyn Fn(&[u8]) + Sync),
     /// The arguments of the call, which a person's answer is bound to.
     pub(super) arguments: &'c Value,
@@ -38,8 +39,8 @@ impl<'c> ToolContext<'c> {
         Self { warden, subject, halt, watcher, arguments: &Value::Null, approved: None, question: None }
     }
 
-    /// Asks the warden; the reply says why there is no permit. A question goes to the registry, which makes the call
-    /// again with the answer.
+    /// Asks the warden; the reply says why there is no permit. A question goes to the registry,
+    /// which makes the call again with the answer.
     pub(crate) fn admit<K: Effect + Send + 'static>(
         &self,
         tool: &str,

@@ -35,8 +35,8 @@ impl From<Result<Reply, Reply>> for Outcome {
 
 type Resume = Box<dyn FnOnce(&Approved, &ToolContext<'_>) -> Reply + Send>;
 
-/// A call that waits for approval without a thread. With a yes it is made again, judged again, and runs only as the act
-/// that was shown; dropped, it is recorded as abandoned.
+/// A call that waits for approval without a thread. With a yes it is made again, judged again, and
+/// runs only as the act that was shown; dropped, it is recorded as abandoned.
 pub struct PendingCall {
     pending: Box<Pending>,
     resume: Resume,

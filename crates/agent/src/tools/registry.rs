@@ -1,4 +1,5 @@
-//! The registry of tools, and the dispatch of calls. Every call ends in one reply and one pair of records.
+//! The registry of tools, and the dispatch of calls. Every call ends in one reply and one pair of
+//! records.
 
 use super::append_file::AppendFile;
 use super::arguments::Arguments;

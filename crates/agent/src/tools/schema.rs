@@ -1,4 +1,5 @@
-//! The parameters of a tool as data: the JSON Schema for the model, and the check of arguments, from one table.
+//! The parameters of a tool as data: the JSON Schema for the model, and the check of arguments,
+//! from one table.
 
 use serde_json::{Map, Value, json};
 

@@ -72,7 +72,8 @@ fn subject(arguments: &AgentArguments, settings: &Settings) -> Result<Subject> {
     Ok(subject)
 }
 
-/// The settings with the project that the agent works in, and the subject with that project's session.
+/// The settings with the project that the agent works in, and the subject with that project's
+/// session.
 fn in_project(
     arguments: &AgentArguments,
     frontend: &Frontend,
@@ -90,7 +91,8 @@ fn in_project(
     if frontend.screen().is_none() && arguments.workspace.is_none() {
         print::styled_note(&format!("picoclaw: working in `{}`", printable(&project.to_string_lossy())));
     }
-    // Each project has its own conversation; a name that is too long for a session stays the default.
+    // Each project has its own conversation; a name that is too long for a session stays the
+    // default.
     if let (None, Some(path)) =
         (&arguments.session, project.to_str().filter(|path| path.len() <= MAX_SESSION_PATH))
     {

@@ -37,8 +37,8 @@ struct Streams<'w> {
     width: Option<usize>,
 }
 
-/// Runs the command on the ledger of the instance at `home`, and returns the exit code. `out` is stdout, `notes` is
-/// stderr, and `width` that of the terminal.
+/// Runs the command on the ledger of the instance at `home`, and returns the exit code. `out` is
+/// stdout, `notes` is stderr, and `width` that of the terminal.
 pub(crate) fn run(
     args: &AuditArgs,
     home: &Path,

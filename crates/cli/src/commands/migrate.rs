@@ -15,8 +15,8 @@ use picoclaw_sandbox::{printable, printable_json, printable_path};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 
-/// Keys that mean more here than in PicoClaw, by their beginning, with what is different. The lists of
-/// an array's index are left out.
+/// Keys that mean more here than in PicoClaw, by their beginning, with what is different. The lists
+/// of an array's index are left out.
 const STRICTER: &[(&str, &str)] = &[
     (
         "agents.defaults.restrict_to_workspace",

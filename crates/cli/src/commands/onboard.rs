@@ -1,5 +1,6 @@
-//! `picoclaw onboard`: creates an instance and, at a terminal or with `--model`, sets up a model: it is
-//! tested, written down, and takes a first turn. Existing files are kept, but for a model that is added.
+//! `picoclaw onboard`: creates an instance and, at a terminal or with `--model`, sets up a model:
+//! it is tested, written down, and takes a first turn. Existing files are kept, but for a model
+//! that is added.
 
 mod choice;
 

@@ -62,8 +62,8 @@ impl Project {
         Self { root: dir.clone(), dir, exposures: Vec::new(), variables: Vec::new() }
     }
 
-    /// With the root that is found, which one line on standard error names if it shows more than the
-    /// directory.
+    /// With the root that is found, which one line on standard error names if it shows more than
+    /// the directory.
     fn enclosing(dir: PathBuf, loaded: &Settings, process_env: &ProcessEnv) -> Self {
         let fault = |path: &Path| root_fault(path, loaded, process_env);
         let found = match find_project_root(&dir, &fault) {

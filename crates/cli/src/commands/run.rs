@@ -1,6 +1,7 @@
 //! `picoclaw run`: any command in the cage.
 //!
-//! Invariant: the command's own status is ours; what goes wrong about the cage is 125, before anything runs.
+//! Invariant: the command's own status is ours; what goes wrong about the cage is 125, before
+//! anything runs.
 
 use crate::arguments::RunArguments;
 use crate::commands::cage_flags::CageOptions;
@@ -24,7 +25,8 @@ use std::time::Duration;
 /// Exit status: the cage itself could not be built.
 pub(crate) const NO_CAGE: u8 = 125;
 
-/// Variables of builds, tests and git that pass, since the operator's shell has them for such commands.
+/// Variables of builds, tests and git that pass, since the operator's shell has them for such
+/// commands.
 const PASSED: [&str; 34] = [
     "CI",
     "DEBUG",
@@ -159,7 +161,8 @@ fn caged(
     Ok((status, limit))
 }
 
-/// An activated virtual environment outside the project, read-only: without it another Python would run.
+/// An activated virtual environment outside the project, read-only: without it another Python would
+/// run.
 fn virtual_env(root: &Path, instance: &Path, process_env: &ProcessEnv) -> Option<Expose> {
     let source = PathBuf::from(std::env::var_os("VIRTUAL_ENV")?);
     let real = source.canonicalize().ok()?;
@@ -174,7 +177,8 @@ fn virtual_env(root: &Path, instance: &Path, process_env: &ProcessEnv) -> Option
     })
 }
 
-/// Says on standard error what became of the protected files, and what a failed command may have missed.
+/// Says on standard error what became of the protected files, and what a failed command may have
+/// missed.
 fn print_missed(
     child: RunningCommand,
     status: Status,

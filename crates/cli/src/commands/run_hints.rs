@@ -1,4 +1,5 @@
-//! What a command that was run in a cage may have missed, as far as its words tell: the program, and those of a shell's line.
+//! What a command that was run in a cage may have missed, as far as its words tell: the program,
+//! and those of a shell's line.
 
 use picoclaw_policy::shell::guard::is_shell;
 use std::borrow::Cow;
@@ -58,7 +59,8 @@ const FETCHING: [(&str, &str); 24] = [
     ("apt-get", ""),
 ];
 
-/// Programs that only look at files, and fail for other reasons; and programs that remove or move whole trees.
+/// Programs that only look at files, and fail for other reasons; and programs that remove or move
+/// whole trees.
 const READERS: [&str; 14] =
     ["cat", "cmp", "diff", "egrep", "file", "find", "grep", "head", "ls", "rg", "stat", "tail", "test", "["];
 const REMOVERS: [&str; 4] = ["mv", "rm", "rmdir", "rsync"];
@@ -165,7 +167,8 @@ fn own(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| word.trim_matches(['"', '\'']).to_owned()).collect()
 }
 
-/// A command without the programs that only run another, their options and numbers, and assignments.
+/// A command without the programs that only run another, their options and numbers, and
+/// assignments.
 fn without_wrappers<'s, 't>(words: &'s [&'t str]) -> &'s [&'t str] {
     const WRAPPERS: [&str; 15] = [
         "env",

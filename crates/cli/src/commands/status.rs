@@ -131,7 +131,8 @@ fn isolation_text(config: &Config) -> String {
     }
 }
 
-/// The instruction files of each agent: whether they are trusted, and who bounds a turn that reads them.
+/// The instruction files of each agent: whether they are trusted, and who bounds a turn that reads
+/// them.
 fn instructions_json(settings: &StatusInput) -> Result<Value> {
     if !Instance::exists(&settings.home) {
         return Ok(json!([]));

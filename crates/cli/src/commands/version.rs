@@ -8,8 +8,8 @@ use anyhow::Result;
 /// The version of this program.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Prints the version; as JSON also the commit it was built from (`null` outside a git checkout), the target and the
-/// optional features that were compiled in.
+/// Prints the version; as JSON also the commit it was built from (`null` outside a git checkout),
+/// the target and the optional features that were compiled in.
 pub(crate) fn run(listing: &Listing) -> Result<Exit> {
     if listing.json {
         let features: [&str; 0] = [];

@@ -59,8 +59,8 @@ pub(crate) fn discard_input() {
     let _gone = tcflush(stdin(), QueueSelector::IFlush);
 }
 
-/// Passes input on until `closing` is cancelled, the input ends or `pass` returns false. The descriptor is shared with the
-/// shell and stays blocking, so it is read only when it is ready.
+/// Passes input on until `closing` is cancelled, the input ends or `pass` returns false. The
+/// descriptor is shared with the shell and stays blocking, so it is read only when it is ready.
 pub(crate) fn read_input(closing: &CancelToken, mut pass: impl FnMut(Vec<u8>) -> bool) {
     loop {
         let mut ready = vec![PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];

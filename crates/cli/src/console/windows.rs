@@ -6,7 +6,8 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read as _};
 use std::os::windows::io::AsHandle;
 
-/// Whether [`read_input`] returns as soon as it is told to. A read from the console cannot be ended.
+/// Whether [`read_input`] returns as soon as it is told to. A read from the console cannot be
+/// ended.
 pub(crate) const STOPS_READING: bool = false;
 
 /// A standard stream, or another handle that may be a console.
@@ -49,7 +50,8 @@ pub(crate) fn discard_input() {
     let _gone = console::discard_input(io::stdin().as_handle());
 }
 
-/// Passes input on until the input ends, `pass` returns false, or `closing` was cancelled and one more line came.
+/// Passes input on until the input ends, `pass` returns false, or `closing` was cancelled and one
+/// more line came.
 pub(crate) fn read_input(closing: &CancelToken, mut pass: impl FnMut(Vec<u8>) -> bool) {
     let mut buffer = [0; 1024];
     while let Ok(count @ 1..) = io::stdin().lock().read(&mut buffer) {

@@ -12,10 +12,10 @@
 //! and is left out. With `PICOCLAW_LOG_FORMAT=json` each event is one object instead,
 //! `{time, level, component, message, …fields}`.
 //!
-//! `PICOCLAW_LOG_LEVEL`, else `gateway.log_level`, sets the level: `debug`, `info`, `warn`, `error`,
-//! or `fatal` for nothing. `PICOCLAW_LOG_FILE` names a file (created with mode 0600) that is used
-//! instead of stderr. Libraries log from WARN up. Configured secrets are redacted, and a failed write
-//! does not stop the program.
+//! `PICOCLAW_LOG_LEVEL`, else `gateway.log_level`, sets the level: `debug`, `info`, `warn`,
+//! `error`, or `fatal` for nothing. `PICOCLAW_LOG_FILE` names a file (created with mode 0600) that
+//! is used instead of stderr. Libraries log from WARN up. Configured secrets are redacted, and a
+//! failed write does not stop the program.
 
 mod level;
 mod line;

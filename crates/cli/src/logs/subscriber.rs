@@ -1,4 +1,5 @@
-//! The `tracing` subscriber: the `fmt` layer of `tracing-subscriber` with the documented line format.
+//! The `tracing` subscriber: the `fmt` layer of `tracing-subscriber` with the documented line
+//! format.
 
 use super::level::level_filter;
 use super::line::LineFormat;

@@ -1,4 +1,5 @@
-//! Edits `tools.mcp`, `model_list` and `providers` in the text of a configuration, with its comments and layout preserved.
+//! Edits `tools.mcp`, `model_list` and `providers` in the text of a configuration, with its
+//! comments and layout preserved.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
@@ -75,8 +76,8 @@ pub(super) fn with_model(text: &str, entry: &Value) -> Result<String, ChangeErro
 pub(super) type ModelKeys = Vec<(String, Vec<String>)>;
 
 /// `text` with `isolation.enabled` named, if a value is given, with these providers as entries of
-/// `model_list`, and without the keys of models, which are returned. References and models that share
-/// a name stay.
+/// `model_list`, and without the keys of models, which are returned. References and models that
+/// share a name stay.
 pub(super) fn migrated(
     text: &str,
     isolation: Option<bool>,
@@ -98,7 +99,8 @@ pub(super) fn migrated(
     Ok((text, keys))
 }
 
-/// Makes the provider that `model` was read from an entry of `model_list`, which has all of its keys.
+/// Makes the provider that `model` was read from an entry of `model_list`, which has all of its
+/// keys.
 fn move_provider(whole: &CstObject, model: &ModelConfig) -> Result<(), ChangeError> {
     let providers = object_at(whole, "providers", "providers")?;
     let Some(provider) = providers.get(&model.name) else { return Ok(()) };

@@ -1,4 +1,5 @@
-//! Models of a configuration that has none: by the keys that other programs read from the environment.
+//! Models of a configuration that has none: by the keys that other programs read from the
+//! environment.
 
 use super::load::SettingsError;
 use super::process_env::ProcessEnv;

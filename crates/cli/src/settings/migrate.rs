@@ -1,5 +1,5 @@
-//! Adapts the files of a PicoClaw home: names isolation, makes `providers` entries of `model_list`, and
-//! moves keys of models into the secrets file.
+//! Adapts the files of a PicoClaw home: names isolation, makes `providers` entries of `model_list`,
+//! and moves keys of models into the secrets file.
 
 use super::edit::{EditError, LOCK_FILE, LOCK_TIMEOUT};
 use super::edit_mcp;
@@ -27,7 +27,8 @@ pub(crate) enum Migration {
     },
 }
 
-/// The models of `providers` that can become entries of `model_list`: all that the file alone describes.
+/// The models of `providers` that can become entries of `model_list`: all that the file alone
+/// describes.
 pub(crate) fn movable_providers(settings: &Settings) -> Vec<ModelConfig> {
     let file = format!("{}:", settings.config_path.display());
     let rows = settings.show();
@@ -41,7 +42,8 @@ pub(crate) fn movable_providers(settings: &Settings) -> Vec<ModelConfig> {
     models.filter(|model| model.provider.as_ref() == Some(&model.name)).cloned().collect()
 }
 
-/// Names `isolation.enabled`, if a value is given, and moves models and keys. Nothing else may change.
+/// Names `isolation.enabled`, if a value is given, and moves models and keys. Nothing else may
+/// change.
 pub(crate) fn migrate(
     settings: &Settings,
     env: &ProcessEnv,

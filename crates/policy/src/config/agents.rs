@@ -10,7 +10,8 @@ pub struct AgentConfig {
     pub id: AgentId,
     /// Its workspace, `~` expanded. `None` is the default directory for its name.
     pub workspace: Option<PathBuf>,
-    /// Whether the workspace is a project that was named at the start, instead of the configured one.
+    /// Whether the workspace is a project that was named at the start, instead of the configured
+    /// one.
     pub in_project: bool,
     /// Tools that are disabled for it.
     pub disabled_tools: Vec<String>,

@@ -28,7 +28,8 @@ pub struct IsolationConfig {
     pub protect: ProtectRules,
     /// Whether the processes of a cage may trace each other. No key: `--debug` of one command.
     pub debug: bool,
-    /// The size of the private directories in MiB, where it is given. No key: `--tmp` of one command.
+    /// The size of the private directories in MiB, where it is given. No key: `--tmp` of one
+    /// command.
     pub tmp_mb: Option<u64>,
 }
 

@@ -69,8 +69,8 @@ fn is_place(value: &str) -> bool {
     value.starts_with(['/', '~', '.']) || (value.contains("://") && !value.contains('@'))
 }
 
-/// Whether a value only says where a secret is: a path, an address, a variable, or a placeholder such
-/// as `<token>`.
+/// Whether a value only says where a secret is: a path, an address, a variable, or a placeholder
+/// such as `<token>`.
 pub(crate) fn stands_for_a_secret(value: &str) -> bool {
     let is_drive = value.get(1..3).is_some_and(|text| text == ":\\" || text == ":/");
     let is_enclosed = [("${", "}"), ("{{", "}}"), ("<", ">"), ("%", "%")]

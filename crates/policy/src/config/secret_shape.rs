@@ -107,8 +107,8 @@ pub(super) fn secret_ranges_of_words<S: AsRef<str>>(words: &[S]) -> Vec<Vec<Rang
     ranges.collect()
 }
 
-/// Where a text contains secrets, in order: passwords, tokens and secret parameters of a URL, or the
-/// value of a name of a secret, or words that look like tokens.
+/// Where a text contains secrets, in order: passwords, tokens and secret parameters of a URL, or
+/// the value of a name of a secret, or words that look like tokens.
 pub(super) fn secret_ranges(text: &str) -> Vec<Range<usize>> {
     let ranges = url_ranges(text);
     if !ranges.is_empty() {

@@ -46,7 +46,8 @@ pub fn warnings(config: &Config) -> Vec<String> {
     .collect()
 }
 
-/// What applies by default and is still worth a line at start. `fence` is what this host has of the fence that is configured.
+/// What applies by default and is still worth a line at start. `fence` is what this host has of the
+/// fence that is configured.
 pub fn reminders(config: &Config, fence: FenceMode) -> Vec<String> {
     if config.isolation.enabled {
         return Vec::new();

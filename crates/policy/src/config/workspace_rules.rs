@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 /// Directories of an instance that are closed to agents.
 const RESERVED: &[&str] = &["ledger", "state", "logs", "cache", "skills", "runtime-user-env"];
 
-/// System directories that are no workspace themselves. What lies in them may be one: `/tmp/project`.
+/// System directories that are no workspace themselves. What lies in them may be one:
+/// `/tmp/project`.
 const SYSTEM: &[&str] =
     &["/usr", "/var", "/run", "/opt", "/srv", "/home", "/tmp", "/var/tmp", "/run/media", "/run/user"];
 
-/// System directories in which nothing is a workspace. On hosts with a merged `/usr` the short names
-/// are links into it.
+/// System directories in which nothing is a workspace. On hosts with a merged `/usr` the short
+/// names are links into it.
 const SYSTEM_TREES: &[&str] =
     &["/etc", "/dev", "/proc", "/sys", "/boot", "/bin", "/sbin", "/usr/bin", "/usr/sbin"];
 
@@ -138,8 +139,8 @@ pub struct WorkspacePlace {
     pub agent: AgentId,
     /// The directory as the operator named it, for messages.
     pub named: PathBuf,
-    /// Its canonical paths: several if it is bind-mounted, or spelled in another case on a file system
-    /// that ignores case.
+    /// Its canonical paths: several if it is bind-mounted, or spelled in another case on a file
+    /// system that ignores case.
     pub paths: Vec<PathBuf>,
 }
 

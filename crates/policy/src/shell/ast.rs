@@ -67,7 +67,8 @@ pub struct Command {
     pub span: Span,
     /// What it is.
     pub kind: CommandKind,
-    /// Its redirections, in order. Those of a function definition apply when the function is called.
+    /// Its redirections, in order. Those of a function definition apply when the function is
+    /// called.
     pub redirections: Vec<Redirection>,
 }
 
@@ -103,12 +104,14 @@ pub enum CommandKind {
 /// A simple command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Simple {
-    /// The assignments before the first word: its environment, or the shell's own variables when there is no word.
+    /// The assignments before the first word: its environment, or the shell's own variables when
+    /// there is no word.
     pub assignments: Vec<Assignment>,
     /// The words: the name of the command, and its arguments. May be empty.
     ///
-    /// `declare`, `typeset`, `local`, `export`, `readonly`, `alias`, `eval` and `let` may have arguments of the
-    /// form `name=(…)`: their word is a literal `name=` followed by one [`PieceKind::Array`](super::PieceKind).
+    /// `declare`, `typeset`, `local`, `export`, `readonly`, `alias`, `eval` and `let` may have
+    /// arguments of the form `name=(…)`: their word is a literal `name=` followed by one
+    /// [`PieceKind::Array`](super::PieceKind).
     pub words: Vec<Word>,
 }
 
@@ -202,7 +205,8 @@ pub struct Redirection {
 pub enum Descriptor {
     /// `2>`
     Number(u32),
-    /// `{name}>`: the shell picks a descriptor and assigns its number to the variable (or array element).
+    /// `{name}>`: the shell picks a descriptor and assigns its number to the variable (or array
+    /// element).
     Variable(String),
 }
 

@@ -8,7 +8,7 @@ pub enum Dialect {
     /// `/bin/sh`, which may be dash, busybox or bash in POSIX mode. What these parse differently is
     /// refused.
     Posix,
-    /// PowerShell of Windows, in which lines for `cmd` are written too. There is no grammar for it: the
-    /// guard splits it into words.
+    /// PowerShell of Windows, in which lines for `cmd` are written too. There is no grammar for it:
+    /// the guard splits it into words.
     PowerShell,
 }

@@ -55,7 +55,8 @@ impl Word {
 pub struct Piece {
     /// Its location, with its quotes.
     pub span: Span,
-    /// How it is quoted. An expansion that is not [`Quoting::Bare`] is neither split into words nor globbed.
+    /// How it is quoted. An expansion that is not [`Quoting::Bare`] is neither split into words nor
+    /// globbed.
     pub quoting: Quoting,
     /// What it is.
     pub kind: PieceKind,
@@ -64,7 +65,8 @@ pub struct Piece {
 /// How a piece is quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Quoting {
-    /// Not at all: the result is split at `IFS` and globbed, except in assignments, `[[ ]]`, `case` and redirections.
+    /// Not at all: the result is split at `IFS` and globbed, except in assignments, `[[ ]]`, `case`
+    /// and redirections.
     Bare,
     /// `\c`
     Backslash,
@@ -77,7 +79,8 @@ pub enum Quoting {
     /// `$"…"`: double quotes that may be translated. The values of `TEXTDOMAIN` and `TEXTDOMAINDIR`
     /// determine the text, and even what is expanded in it.
     Locale,
-    /// The body of a here-document, an arithmetic expression or a subscript: expanded, not split, not globbed.
+    /// The body of a here-document, an arithmetic expression or a subscript: expanded, not split,
+    /// not globbed.
     Body,
 }
 
@@ -109,8 +112,9 @@ pub enum PieceKind {
 
 /// An arithmetic expression.
 ///
-/// Names in its literal text are variables, and the *values* of variables are evaluated as expressions in turn,
-/// command substitutions in their subscripts included: `x='a[$(cmd)]'; echo $((x))` runs `cmd`.
+/// Names in its literal text are variables, and the *values* of variables are evaluated as
+/// expressions in turn, command substitutions in their subscripts included:
+/// `x='a[$(cmd)]'; echo $((x))` runs `cmd`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Arithmetic {
     /// Its location, without brackets.
@@ -212,7 +216,8 @@ pub enum Operation {
     Replace(ReplaceAnchor, Word, Option<Word>),
     /// `${x:offset:length}`
     Slice(Arithmetic, Option<Arithmetic>),
-    /// `${x^p}`, `${x^^p}`, `${x,p}`, `${x,,p}`, `${x~p}`, `${x~~p}`: the operator, and the pattern.
+    /// `${x^p}`, `${x^^p}`, `${x,p}`, `${x,,p}`, `${x~p}`, `${x~~p}`: the operator, and the
+    /// pattern.
     Case(String, Word),
     /// `${x@Q}` and its like. `P` expands the value as a prompt: commands in it are run.
     Transform(char),

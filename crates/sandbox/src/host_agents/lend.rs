@@ -8,10 +8,12 @@ use picoclaw_policy::config::{Expose, ExposeMode};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-/// The restricted socket of a gpg-agent: it signs and decrypts, and neither exports nor changes a key.
+/// The restricted socket of a gpg-agent: it signs and decrypts, and neither exports nor changes a
+/// key.
 const GPG_SOCKET: &str = "S.gpg-agent.extra";
 
-/// Public keys, of which a home of GnuPG has one. The trust in them stays outside: GnuPG fails where it cannot write it.
+/// Public keys, of which a home of GnuPG has one. The trust in them stays outside: GnuPG fails
+/// where it cannot write it.
 const GPG_FILES: [&str; 2] = ["pubring.kbx", "pubring.gpg"];
 
 impl HostAgents {
@@ -38,7 +40,8 @@ impl LentAgents {
         let lent = runtime_dir().join("ssh-agent.sock");
         self.variables.push(("SSH_AUTH_SOCK".into(), lent.clone().into()));
         self.expose(path, lent, ExposeMode::ReadWrite);
-        // ssh looks for the user's own file in the home that /etc/passwd names, and for these two in any case.
+        // ssh looks for the user's own file in the home that /etc/passwd names, and for these two
+        // in any case.
         let system = PathBuf::from("/etc/ssh/ssh_known_hosts");
         for (known, at) in
             [(home.join(".ssh/known_hosts"), "/etc/ssh/ssh_known_hosts2".into()), (system.clone(), system)]
@@ -75,8 +78,9 @@ impl LentAgents {
                 self.expose(gpg_home.join(name), lent_home.join(name), ExposeMode::ReadOnly);
             }
         }
-        // GnuPG uses directories that are open to their owner alone. Over the command's own home of GnuPG lies an empty
-        // one, so that nothing of yours stays there and none of its keys is replaced.
+        // GnuPG uses directories that are open to their owner alone. Over the command's own home of
+        // GnuPG lies an empty one, so that nothing of yours stays there and none of its keys is
+        // replaced.
         self.private.extend([runtime, lent_home]);
         Ok(())
     }

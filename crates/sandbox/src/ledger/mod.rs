@@ -7,11 +7,11 @@
 //!
 //! # A record
 //! `{seq, time, phase, origin, agent, session, depth, lineage, principal, tool, intent, verdict,
-//! code, rule, layer, enforced, outcome, duration_us, prev, hash}` in this order, without white space,
-//! `null` where a field does not apply; records of the first version have neither `lineage` nor
-//! `principal`. `seq` counts from 1 without gaps. `time` is RFC 3339 in UTC with
-//! microseconds. `prev` is the `hash` of the record before, sixty-four zeros for the first.
-//! Characters that a terminal would act on are written as `\uXXXX`, so that `cat` is harmless.
+//! code, rule, layer, enforced, outcome, duration_us, prev, hash}` in this order, without white
+//! space, `null` where a field does not apply; records of the first version have neither `lineage`
+//! nor `principal`. `seq` counts from 1 without gaps. `time` is RFC 3339 in UTC with microseconds.
+//! `prev` is the `hash` of the record before, sixty-four zeros for the first. Characters that a
+//! terminal would act on are written as `\uXXXX`, so that `cat` is harmless.
 //!
 //! # How to verify without this program
 //! Take each line as bytes, without its line feed. It ends in `,"hash":"` + 64 lower-case
@@ -21,11 +21,11 @@
 //!
 //! # `HEAD`
 //! 320 bytes, replaced by a single write: the hash of the last record on a line of its own, then
-//! one JSON object `{seq, segment, length, synced, boot, kept, check}` padded with spaces. `length` is
-//! the size of the segment after that record; `synced` is the last record known to be on the disk;
-//! `boot` is the kernel's boot id; `kept` is there, and true, when the head is also kept in
-//! `<home>/state/ledger-head`, in the same format, after its records are synced; `check` is the first 16 digits of the SHA-256 of everything in
-//! `HEAD` before `,"check"`.
+//! one JSON object `{seq, segment, length, synced, boot, kept, check}` padded with spaces. `length`
+//! is the size of the segment after that record; `synced` is the last record known to be on the
+//! disk; `boot` is the kernel's boot id; `kept` is there, and true, when the head is also kept in
+//! `<home>/state/ledger-head`, in the same format, after its records are synced; `check` is the
+//! first 16 digits of the SHA-256 of everything in `HEAD` before `,"check"`.
 //!
 //! # What is promised
 //! - A record is *in the ledger* when the write has returned under the lock: it survives `kill -9`.
@@ -40,8 +40,8 @@
 //!   fit.
 //! - A ledger that lacks the record in `state/ledger-head` was emptied, rolled back or replaced. A
 //!   writer refuses it until the operator accepts it.
-//! - A user who may write in the instance may also rewrite everything, consistently. Only a hash kept
-//!   elsewhere (`--anchor`, `ledger.anchor`) finds that.
+//! - A user who may write in the instance may also rewrite everything, consistently. Only a hash
+//!   kept elsewhere (`--anchor`, `ledger.anchor`) finds that.
 
 mod accept;
 mod chain;
@@ -93,8 +93,8 @@ impl Ledger {
         Ok(Self { redactor: Redactor::default(), sync: BackgroundSync::new(Writer::open(dir)?) })
     }
 
-    /// Opens the ledger in `dir` whose head is also kept in the directory `state`; refuses one that was
-    /// emptied, rolled back or replaced since.
+    /// Opens the ledger in `dir` whose head is also kept in the directory `state`; refuses one that
+    /// was emptied, rolled back or replaced since.
     pub fn open_with_head(dir: &Path, state: &Path) -> Result<Self, LedgerError> {
         let writer = Writer::open_with_head(dir, state)?;
         Ok(Self { redactor: Redactor::default(), sync: BackgroundSync::new(writer) })

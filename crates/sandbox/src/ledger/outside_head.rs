@@ -1,7 +1,7 @@
 //! The head that is kept outside the ledger's directory: `<home>/state/ledger-head`.
 //!
-//! It is written after its records are synced. So it may be behind the ledger and never ahead of it: a
-//! ledger without the record that it names was emptied, rolled back or replaced.
+//! It is written after its records are synced. So it may be behind the ledger and never ahead of
+//! it: a ledger without the record that it names was emptied, rolled back or replaced.
 
 use super::chain::ChainHead;
 use super::error::LedgerError;
@@ -64,7 +64,8 @@ impl OutsideHead {
     }
 }
 
-/// What does not fit between a ledger that ends in `end` and the head outside; `None` when all does.
+/// What does not fit between a ledger that ends in `end` and the head outside; `None` when all
+/// does.
 pub(super) fn misfit(ledger: &Files, end: &Head, outside: &HeadState) -> Result<Option<String>, LedgerError> {
     let kept = match outside {
         HeadState::Foreign => {

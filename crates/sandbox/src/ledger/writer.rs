@@ -55,8 +55,8 @@ impl Writer {
         Ok(Self { files, head_file, boot, limit: SEGMENT, known: None, segment: None, outside: None })
     }
 
-    /// The same, with its head also in the directory `state`. A ledger that is not the one whose head
-    /// is there is refused.
+    /// The same, with its head also in the directory `state`. A ledger that is not the one whose
+    /// head is there is refused.
     pub(super) fn open_with_head(dir: &Path, state: &Path) -> Result<Self, LedgerError> {
         let outside = OutsideHead::create(state)?;
         if let HeadState::Head(kept) = outside.read()?
@@ -72,7 +72,8 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Compares the end of the chain with the head outside, and writes that one if there is none yet.
+    /// Compares the end of the chain with the head outside, and writes that one if there is none
+    /// yet.
     fn compare_with_outside(&mut self) -> Result<(), LedgerError> {
         let _lock = self.lock()?;
         let end = self.current()?;
@@ -122,7 +123,8 @@ impl Writer {
         self.files.path()
     }
 
-    /// Writes all `entries`, or none of them; returns the new end of the chain and the file to sync.
+    /// Writes all `entries`, or none of them; returns the new end of the chain and the file to
+    /// sync.
     pub(super) fn append(
         &mut self,
         entries: &[Entry],

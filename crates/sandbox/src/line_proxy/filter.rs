@@ -2,7 +2,8 @@
 
 use crate::bounded_lines::Line;
 
-/// Decides what becomes of each line. Neither side gets anything but what the filter puts into its output.
+/// Decides what becomes of each line. Neither side gets anything but what the filter puts into its
+/// output.
 pub trait LineFilter {
     /// The host has written a line.
     fn host_line(&mut self, line: Line, output: &mut FilterOutput);

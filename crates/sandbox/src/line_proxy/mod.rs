@@ -1,7 +1,7 @@
 //! A line proxy between a host, on this process's standard input and output, and a caged child.
 //!
-//! Either side may stop reading, flood, hang or vanish. When the host is gone the child is ended; when the child has ended,
-//! its remaining output is passed on.
+//! Either side may stop reading, flood, hang or vanish. When the host is gone the child is ended;
+//! when the child has ended, its remaining output is passed on.
 
 mod filter;
 #[cfg(target_os = "linux")]
@@ -32,7 +32,8 @@ pub struct StderrPrefixes<'p> {
     pub child: &'p str,
 }
 
-/// A line of the child's standard error for the operator: with a prefix and without control characters.
+/// A line of the child's standard error for the operator: with a prefix and without control
+/// characters.
 fn stderr_line(prefix: &str, line: &Line) -> String {
     let line = match line {
         Line::Whole(bytes) => String::from_utf8_lossy(bytes),

@@ -13,7 +13,8 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a child may run after its host has closed its output, and how long its last output is passed on.
+/// How long a child may run after its host has closed its output, and how long its last output is
+/// passed on.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often the child and the signals are looked at.
 const CHECK: Duration = Duration::from_millis(50);

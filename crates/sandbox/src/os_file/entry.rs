@@ -19,7 +19,8 @@ pub(crate) enum Lookup {
 #[derive(Debug)]
 pub(crate) struct DirEntryHandle {
     pub(crate) stat: Stat,
-    /// Its descriptor. Looked at by its name, what is not a directory has that of the directory that it lies in.
+    /// Its descriptor. Looked at by its name, what is not a directory has that of the directory
+    /// that it lies in.
     pub(crate) handle: OwnedFd,
 }
 
@@ -43,7 +44,8 @@ pub(crate) fn open_entry(dir: BorrowedFd<'_>, name: &OsStr, lookup: Lookup) -> R
     Ok(DirEntryHandle { stat: fstat(&handle)?, handle })
 }
 
-/// The target of a link. By its name, that of one which has taken its place meanwhile: it is resolved like any other.
+/// The target of a link. By its name, that of one which has taken its place meanwhile: it is
+/// resolved like any other.
 pub(crate) fn read_entry_link(
     link: &OwnedFd,
     dir: BorrowedFd<'_>,

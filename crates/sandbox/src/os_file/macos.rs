@@ -1,7 +1,7 @@
 //! macOS: what Linux has and this system has not, done with calls that it has.
 //!
-//! There are no descriptors that only name an object: directories are opened for reading, everything else is looked at by its
-//! name in an open directory, without following links.
+//! There are no descriptors that only name an object: directories are opened for reading,
+//! everything else is looked at by its name in an open directory, without following links.
 
 use super::unix::{
     AsFd, AtFlags, BorrowedFd, CWD, Dir, Errno, Mode, OFlags, OwnedFd, Result, Stat, open_parent, openat,

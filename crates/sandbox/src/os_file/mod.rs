@@ -1,8 +1,8 @@
 //! The calls of the operating system on files, relative to an open directory.
 //!
-//! On Unix they are those of rustix; what macOS has not is done there with calls that it has. On Windows
-//! they have the same names and work on handles, as far as they are used here; what Windows has not, such
-//! as modes and owners, does nothing there.
+//! On Unix they are those of rustix; what macOS has not is done there with calls that it has. On
+//! Windows they have the same names and work on handles, as far as they are used here; what Windows
+//! has not, such as modes and owners, does nothing there.
 
 mod entry;
 #[cfg(target_os = "linux")]

@@ -18,8 +18,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Component, Path};
 
-/// Opens the directory above a path beneath `dir`, one component after the other without following a
-/// link, and returns it with the last name.
+/// Opens the directory above a path beneath `dir`, one component after the other without following
+/// a link, and returns it with the last name.
 pub(super) fn open_parent<'p>(dir: BorrowedFd<'_>, path: &'p Path) -> Result<(OwnedFd, &'p OsStr)> {
     let mut names = Vec::new();
     for part in path.components() {

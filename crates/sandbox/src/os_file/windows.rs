@@ -1,7 +1,7 @@
 //! Windows: the same calls on handles.
 //!
-//! Invariant: a name relative to a directory is one component, and a reparse point (a symbolic link, a
-//! junction, a mount) is never followed there.
+//! Invariant: a name relative to a directory is one component, and a reparse point (a symbolic
+//! link, a junction, a mount) is never followed there.
 
 pub use super::windows_types::{
     AtFlags, Errno, FileType, Mode, OFlags, RawMode, RenameFlags, ResolveFlags, Result, Stat, Timespec,

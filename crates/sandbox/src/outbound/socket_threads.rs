@@ -1,4 +1,5 @@
-//! Sockets without `poll`: a thread connects within a wait limit, and readiness is found by trying again.
+//! Sockets without `poll`: a thread connects within a wait limit, and readiness is found by trying
+//! again.
 
 use super::wait_limit::{Readiness, WaitLimit};
 use std::io;
@@ -10,7 +11,8 @@ use std::time::Duration;
 /// How long a wait for readiness rests before the operation is tried again.
 const REST: Duration = Duration::from_millis(10);
 
-/// Connects to an address; the socket is non-blocking. A thread connects, and is abandoned when it is cancelled.
+/// Connects to an address; the socket is non-blocking. A thread connects, and is abandoned when it
+/// is cancelled.
 pub(super) fn dial(address: SocketAddr, limit: &WaitLimit) -> io::Result<TcpStream> {
     let left = limit.left()?;
     let (sender, receiver) = mpsc::channel();

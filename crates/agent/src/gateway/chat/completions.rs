@@ -1,5 +1,5 @@
-//! `POST /v1/chat/completions`: runs a turn. A client that disconnects cancels its turn, and so does
-//! the end of its token.
+//! `POST /v1/chat/completions`: runs a turn. A client that disconnects cancels its turn, and so
+//! does the end of its token.
 
 use super::error::ApiError;
 use super::request::{ChatRequest, RawChatRequest};

@@ -99,7 +99,8 @@ impl RawChatRequest {
             }
         }
         history.retain(|message| !message.content.is_empty());
-        // The system prompt is the configuration's; a client's instructions become the first user message.
+        // The system prompt is the configuration's; a client's instructions become the first user
+        // message.
         if !instructions.is_empty() {
             history.insert(0, Message::text(Role::User, instructions.join("\n\n")));
         }

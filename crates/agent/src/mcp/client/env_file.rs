@@ -1,7 +1,7 @@
 //! Parses the `env_file` of an MCP server.
 
-/// Parses `KEY=value` lines. `#` starts a comment line; quotes around a value and a leading `export`
-/// are removed. Any other line is an error.
+/// Parses `KEY=value` lines. `#` starts a comment line; quotes around a value and a leading
+/// `export` are removed. Any other line is an error.
 pub fn read_env_file(text: &str) -> Result<Vec<(String, String)>, String> {
     let mut variables = Vec::new();
     for (number, line) in text.lines().enumerate() {

@@ -1,8 +1,8 @@
-//! Checks arguments against a server's schema before a call: required properties, plain types, enums
-//! and unknown properties.
+//! Checks arguments against a server's schema before a call: required properties, plain types,
+//! enums and unknown properties.
 //!
-//! The server validates its arguments itself; this gives the model the same messages as for built-in
-//! tools. Whatever this does not understand is left to the server.
+//! The server validates its arguments itself; this gives the model the same messages as for
+//! built-in tools. Whatever this does not understand is left to the server.
 
 use serde_json::{Map, Value};
 

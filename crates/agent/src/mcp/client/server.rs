@@ -1,5 +1,5 @@
-//! One configured server: connected when it is first needed, reconnected when it was lost. Its tools
-//! are used only while they are the pinned ones.
+//! One configured server: connected when it is first needed, reconnected when it was lost. Its
+//! tools are used only while they are the pinned ones.
 
 use super::connection::{ServerConnection, error_text};
 use super::env_file::read_env_file;

@@ -1,4 +1,5 @@
-//! The tools that only the MCP server has: `check`, a dry run, and `policy`, a summary of the rules.
+//! The tools that only the MCP server has: `check`, a dry run, and `policy`, a summary of the
+//! rules.
 
 use super::policy_summary::PolicySummary;
 use super::roots::Roots;

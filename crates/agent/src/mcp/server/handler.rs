@@ -250,8 +250,8 @@ impl ClientHandler {
         self.review(&call, reply, started.elapsed()).await
     }
 
-    /// Runs `work` and sends its output as progress, where the client has asked for it and no hook has
-    /// to see the result first.
+    /// Runs `work` and sends its output as progress, where the client has asked for it and no hook
+    /// has to see the result first.
     async fn with_progress<T, F: Future<Output = T>>(
         &self,
         context: &RequestContext<RoleServer>,
@@ -364,7 +364,8 @@ impl ServerHandler for ClientHandler {
         tokio::pin!(work);
         tokio::select! {
             biased;
-            // A cancelled call is still awaited: it keeps its permit until its last child has ended.
+            // A cancelled call is still awaited: it keeps its permit until its last child has
+            // ended.
             () = cancelled => {
                 halt.cancel();
                 Ok(work.await)

@@ -44,7 +44,8 @@ impl Roots {
         (!is_within).then(|| self.refusal())
     }
 
-    /// The refusal of a call outside the roots. A command without a directory starts in the first root.
+    /// The refusal of a call outside the roots. A command without a directory starts in the first
+    /// root.
     pub(super) fn check_call(
         &self,
         tool: &str,

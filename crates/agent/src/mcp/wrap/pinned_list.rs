@@ -1,5 +1,5 @@
-//! One list of the server: collected as a whole, compared with its pin, and only then shown; what it
-//! names can be used only while it is accepted.
+//! One list of the server: collected as a whole, compared with its pin, and only then shown; what
+//! it names can be used only while it is accepted.
 
 use super::super::pins::{PinKey, PinStatus, Pins, ToolList};
 use super::error_reply::{ProxyError, error_reply};
@@ -148,7 +148,8 @@ impl PinnedList {
         let Some(CallParams { name }) = parsed else {
             return out.to_host.extend(error_reply(&id, &ProxyError::Nameless));
         };
-        // Revisions without sessions identify the client in each request, so the list request does too.
+        // Revisions without sessions identify the client in each request, so the list request does
+        // too.
         let host_meta = host_meta(parse_object(params.as_deref()));
         let message = Message::Request { id: id.clone(), method, params };
         self.waiting_calls.push(WaitingCall { id, name, message });

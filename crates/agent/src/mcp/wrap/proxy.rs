@@ -1,4 +1,5 @@
-//! The message filter between a host and a wrapped server. Its only state outside memory is the pin.
+//! The message filter between a host and a wrapped server. Its only state outside memory is the
+//! pin.
 
 use super::super::pins::{PinKey, PinStatus, Pins, ToolList};
 use super::error_reply::{ProxyError, error_reply, parse_error_reply};
@@ -127,8 +128,8 @@ impl PinningProxy {
         }
     }
 
-    /// The request that an over-long response answers gets an error; every pending one does when its
-    /// id cannot be seen.
+    /// The request that an over-long response answers gets an error; every pending one does when
+    /// its id cannot be seen.
     fn on_oversized_server_line(&mut self, head: &[u8], out: &mut FilterOutput) {
         self.requests.note("the server sent a longer line than is passed on".to_owned(), out);
         let answered = match OversizedMessage::of(head) {

@@ -1,5 +1,5 @@
-//! What a server asks of its host: completions of the host's model, and answers of its user. Both are
-//! passed on only if the operator allows it, and say from which server they come.
+//! What a server asks of its host: completions of the host's model, and answers of its user. Both
+//! are passed on only if the operator allows it, and say from which server they come.
 
 use super::error_reply::{ProxyError, error_reply};
 use crate::jsonrpc::{Id, Message, Outcome};

@@ -1,4 +1,5 @@
-//! Codex: `codex exec --json`, which prints one JSON object a line. Calls count only in a completed turn.
+//! Codex: `codex exec --json`, which prints one JSON object a line. Calls count only in a completed
+//! turn.
 
 use super::parse_calls::parse_reply;
 use super::process::{CliFormat, Exited, Invocation, Safety, failure};

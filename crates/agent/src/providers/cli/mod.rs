@@ -1,7 +1,7 @@
 //! Models behind a command line: Claude Code and Codex, run as helpers.
 //!
-//! They have tools of their own, so they run in the cage; the flags that disable their own permission checks are given only
-//! there.
+//! They have tools of their own, so they run in the cage; the flags that disable their own
+//! permission checks are given only there.
 
 mod claude;
 mod codex;

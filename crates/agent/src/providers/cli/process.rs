@@ -30,7 +30,8 @@ pub(in crate::providers) trait CliFormat: Send + Sync {
     /// The name of the program.
     fn program(&self) -> &'static str;
 
-    /// The name of its user environment: one for all entries of a kind, so that one login serves them.
+    /// The name of its user environment: one for all entries of a kind, so that one login serves
+    /// them.
     fn principal(&self) -> &'static str;
 
     /// Its command line and input; `directory` is the configured working directory.

@@ -1,4 +1,5 @@
-//! A conversation as text, for programs that take nothing else. A message cannot imitate the beginning of another.
+//! A conversation as text, for programs that take nothing else. A message cannot imitate the
+//! beginning of another.
 
 use crate::message::{Message, Role, ToolCall};
 use crate::providers::provider::{Request, ToolSpec};

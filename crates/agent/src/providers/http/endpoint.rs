@@ -1,4 +1,5 @@
-//! One HTTP endpoint of a model. A key goes to the configured origin alone, through the configured proxy alone.
+//! One HTTP endpoint of a model. A key goes to the configured origin alone, through the configured
+//! proxy alone.
 
 use crate::providers::model_error::ModelError;
 use crate::providers::provider::{ErrorClass, ProviderError};
@@ -35,7 +36,8 @@ pub(in crate::providers) struct Endpoint {
 }
 
 impl Endpoint {
-    /// The address `base` + `path`, with the headers of the wire format, overridden by those of the entry.
+    /// The address `base` + `path`, with the headers of the wire format, overridden by those of the
+    /// entry.
     pub(in crate::providers) fn new(
         entry: &ModelConfig,
         base: &str,

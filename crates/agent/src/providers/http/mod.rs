@@ -1,4 +1,5 @@
-//! Providers over HTTP. Responses are bounded in size and time, and a key goes to its own origin alone.
+//! Providers over HTTP. Responses are bounded in size and time, and a key goes to its own origin
+//! alone.
 
 mod endpoint;
 mod error_class;

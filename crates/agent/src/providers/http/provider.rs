@@ -1,6 +1,7 @@
 //! A provider that sends one wire format to one endpoint.
 //!
-//! A stream that fails before any text is requested once more as a whole: some servers cannot stream, or not with tools.
+//! A stream that fails before any text is requested once more as a whole: some servers cannot
+//! stream, or not with tools.
 
 use super::endpoint::{Endpoint, retry_after};
 use super::error_class::{from_document, from_response, is_html};

@@ -16,14 +16,15 @@ use tokio::time::{Instant, timeout_at};
 /// The longest that one answer may keep coming, however slowly, in multiples of `request_timeout`.
 const STREAM_TIMEOUTS: u32 = 15;
 
-/// How long a complete answer is waited for to say that it is over: only the usage is still missing.
+/// How long a complete answer is waited for to say that it is over: only the usage is still
+/// missing.
 const USAGE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The longest line: a tool call may carry a whole file.
 const MAX_LINE_BYTES: usize = 4 << 20;
 
-/// Reads an event stream to its end. An answer that did not say that it was complete is an error, whatever of it
-/// arrived.
+/// Reads an event stream to its end. An answer that did not say that it was complete is an error,
+/// whatever of it arrived.
 pub(super) async fn read<A: Assembler>(
     endpoint: &Endpoint,
     response: Response,

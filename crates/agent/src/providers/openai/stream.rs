@@ -1,6 +1,7 @@
 //! A streamed response of chat completions.
 //!
-//! The deltas of a call carry its index; some servers leave it out, or give every call the same one and a new id.
+//! The deltas of a call carry its index; some servers leave it out, or give every call the same one
+//! and a new id.
 
 use super::response::{finish, reasoning, usage};
 use crate::message::ToolCall;
@@ -93,7 +94,8 @@ impl StreamAssembler {
         Ok(())
     }
 
-    /// The call that a delta belongs to: the one with its index, unless its id and name begin another one.
+    /// The call that a delta belongs to: the one with its index, unless its id and name begin
+    /// another one.
     fn place(&mut self, index: Option<u64>, id: &str, name: &str) -> Result<usize, ProviderError> {
         let same = match index {
             Some(_) => self.indices.iter().rposition(|known| *known == index),

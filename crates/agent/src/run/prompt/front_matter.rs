@@ -1,4 +1,5 @@
-//! Front matter: the block between two lines of dashes at the beginning of a file, read as `key: value` lines.
+//! Front matter: the block between two lines of dashes at the beginning of a file, read as
+//! `key: value` lines.
 
 /// A text and its front matter.
 #[derive(Debug, PartialEq, Eq)]

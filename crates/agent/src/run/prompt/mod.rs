@@ -1,6 +1,8 @@
-//! The system prompt of a turn: identity, files of the workspace, skills, memory, and the current time.
+//! The system prompt of a turn: identity, files of the workspace, skills, memory, and the current
+//! time.
 //!
-//! Files of a workspace may have been written by the agent itself. They are text for the model and change no permission.
+//! Files of a workspace may have been written by the agent itself. They are text for the model and
+//! change no permission.
 
 mod front_matter;
 mod identity;

@@ -1,4 +1,5 @@
-//! The list of skills: the workspace's own, then the instance's. The agent reads a skill with a tool before it uses it.
+//! The list of skills: the workspace's own, then the instance's. The agent reads a skill with a
+//! tool before it uses it.
 
 use super::front_matter::{split, value};
 use super::sources::PromptReader;

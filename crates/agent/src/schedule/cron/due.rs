@@ -1,8 +1,9 @@
 //! Which jobs run now, and how runs are settled. Pure: the time is passed in.
 //!
-//! What came due while no gateway ran is not made up for: recurring jobs wait for their next time, and a one-time job is
-//! reported as missed unless it is late by less than a minute. An interrupted run is reported as such and not repeated. The
-//! next time of a job is set before it runs, so that the end of the process does not make it run again.
+//! What came due while no gateway ran is not made up for: recurring jobs wait for their next time,
+//! and a one-time job is reported as missed unless it is late by less than a minute. An interrupted
+//! run is reported as such and not repeated. The next time of a job is set before it runs, so that
+//! the end of the process does not make it run again.
 
 use super::error::CronError;
 use super::job::{Job, JobState, LastStatus};

@@ -1,4 +1,5 @@
-//! Runs jobs: a message is a turn, a command is a call of `exec`. Policy, cage and hooks apply as to any other call.
+//! Runs jobs: a message is a turn, a command is a call of `exec`. Policy, cage and hooks apply as
+//! to any other call.
 
 use super::job::{LastStatus, Task};
 use super::job_run::{JobFuture, JobResult, JobRun, JobRunner};

@@ -1,9 +1,10 @@
 //! Scheduled jobs.
 //!
-//! [`Schedule`] is pure: the time is passed in. [`Store`] is one file that is replaced under a lock, so that the command line
-//! and a running gateway can both edit it. [`Scheduler`] runs what is due through a [`JobRunner`]; [`JobExecutor`] is the one
-//! that runs turns and commands. A run is marked before it begins and settled after it has ended, under a lock that the
-//! kernel releases with the process: an interrupted run is reported as such and not repeated.
+//! [`Schedule`] is pure: the time is passed in. [`Store`] is one file that is replaced under a
+//! lock, so that the command line and a running gateway can both edit it. [`Scheduler`] runs what
+//! is due through a [`JobRunner`]; [`JobExecutor`] is the one that runs turns and commands. A run
+//! is marked before it begins and settled after it has ended, under a lock that the kernel releases
+//! with the process: an interrupted run is reported as such and not repeated.
 
 mod due;
 mod edit;

@@ -1,7 +1,8 @@
 //! When a job runs. Pure: the time is passed in.
 //!
-//! Expressions are read in the zone that the job names, else in the system's. A time that does not exist because clocks go
-//! forward runs at the first moment after the gap; a fixed time that exists twice runs once.
+//! Expressions are read in the zone that the job names, else in the system's. A time that does not
+//! exist because clocks go forward runs at the first moment after the gap; a fixed time that exists
+//! twice runs once.
 
 use super::error::CronError;
 use croner::Cron;
@@ -16,7 +17,8 @@ const MAX_EXPRESSION_BYTES: usize = 256;
 /// The longest interval or delay: ten years.
 pub(super) const MAX_DELAY_MS: i64 = 10 * 366 * 86_400_000;
 
-/// The last run counts if the clock was set back by no more than this; beyond, the clock was wrong before.
+/// The last run counts if the clock was set back by no more than this; beyond, the clock was wrong
+/// before.
 const MAX_SET_BACK_MS: i64 = 25 * 3_600_000;
 
 /// The kind of a schedule.
@@ -78,7 +80,8 @@ impl Schedule {
         })
     }
 
-    /// The next time after `now`. A run at `last` is not repeated because the clock was set back a little.
+    /// The next time after `now`. A run at `last` is not repeated because the clock was set back a
+    /// little.
     pub fn next(&self, now_ms: i64, last_ms: Option<i64>) -> Result<Option<i64>, CronError> {
         match self.kind {
             ScheduleKind::At => Ok(self.at_ms.filter(|at| *at > now_ms)),

@@ -66,7 +66,8 @@ impl Scheduler {
         let mut runs = JoinSet::new();
         let mut has_begun = false;
         while !halt.is_cancelled() {
-            // Missed jobs are settled before anything runs, also when the store is not readable at first.
+            // Missed jobs are settled before anything runs, also when the store is not readable at
+            // first.
             has_begun = has_begun || self.blocking(Self::settle_missed).await.is_some();
             let (due, earliest) = match has_begun {
                 true => self.blocking(Self::take).await.unwrap_or_default(),
@@ -132,7 +133,8 @@ impl Scheduler {
         self.blocking(move |this| {
             let settled = this.store.edit(|jobs| {
                 due::settle(jobs, &run, &result, Trigger::Scheduled);
-                // Inside the edit, so that the state and the lock change together for other processes.
+                // Inside the edit, so that the state and the lock change together for other
+                // processes.
                 this.own().remove(&run.id);
                 drop(lock);
                 Ok(())

@@ -1,4 +1,5 @@
-//! From a call to a subagent that may start: the policy judges first, then the turn of the call is looked up.
+//! From a call to a subagent that may start: the policy judges first, then the turn of the call is
+//! looked up.
 
 use super::Shared;
 use crate::call::Reply;

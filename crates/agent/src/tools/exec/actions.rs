@@ -1,5 +1,5 @@
-//! The actions on a background session. A line for a shell is judged as a command; printable keys for a shell are refused
-//! (W36).
+//! The actions on a background session. A line for a shell is judged as a command; printable keys
+//! for a shell are refused (W36).
 
 use super::super::arguments::Arguments;
 use super::super::context::ToolContext;
@@ -120,9 +120,11 @@ fn admit(context: &ToolContext<'_>, intent: SessionIntent) -> Result<Permit<Sess
     context.admit("exec", SessionAction(intent))
 }
 
-/// Judges text for a shell as commands. Lines must be complete: half a line could be completed into anything.
+/// Judges text for a shell as commands. Lines must be complete: half a line could be completed into
+/// anything.
 ///
-/// The shell's current directory is not known. The workspace is assumed, so that every `..` leads out and is refused.
+/// The shell's current directory is not known. The workspace is assumed, so that every `..` leads
+/// out and is refused.
 fn judge_lines(context: &ToolContext<'_>, data: &str) -> Result<Judgement, Reply> {
     let lines = data.trim_end_matches('\n');
     let mut judgement = context

@@ -1,4 +1,5 @@
-//! The background sessions of this program. A session answers only to the agent and session that started it (W37).
+//! The background sessions of this program. A session answers only to the agent and session that
+//! started it (W37).
 
 use picoclaw_policy::{AgentId, Subject};
 use picoclaw_sandbox::exec::Session;

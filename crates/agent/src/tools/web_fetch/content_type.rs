@@ -63,7 +63,8 @@ pub(super) fn guess(text: &str) -> ContentKind {
     }
 }
 
-/// Decodes a body by its byte order mark, its declared charset, the page's `<meta charset>`, or by inspection.
+/// Decodes a body by its byte order mark, its declared charset, the page's `<meta charset>`, or by
+/// inspection.
 pub(super) fn decode(bytes: &[u8], declared: Option<&str>) -> Result<String, FetchError> {
     if let Some((encoding, mark)) = Encoding::for_bom(bytes) {
         return Ok(decode_as(encoding, bytes.get(mark..).unwrap_or_default()));

@@ -78,8 +78,8 @@ pub(super) fn fetch(
     result
 }
 
-/// Runs `exchange` to its end, to the deadline, or until the call is cancelled. Tools run on blocking threads, so a hop
-/// has a runtime of its own; the task of its connection ends with it.
+/// Runs `exchange` to its end, to the deadline, or until the call is cancelled. Tools run on
+/// blocking threads, so a hop has a runtime of its own; the task of its connection ends with it.
 fn run_until_stopped(
     exchange: impl Future<Output = Result<HopResult, FetchError>>,
     context: &HopContext<'_>,
@@ -169,7 +169,8 @@ async fn read_body(mut body: Incoming, has_length: bool, max_bytes: u64) -> Resu
     while let Some(frame) = body.frame().await {
         match frame.map_err(FetchError::from) {
             Ok(frame) => bytes.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data)),
-            // Many servers close without TLS's `close_notify`; a body without a length ends there all the same.
+            // Many servers close without TLS's `close_notify`; a body without a length ends there
+            // all the same.
             Err(FetchError::CutOff) if !has_length => break,
             Err(error) => return Err(error),
         }

@@ -1,4 +1,5 @@
-//! HTML as text that a model can read: plain, or as Markdown. Scripts, styles and markup are left out.
+//! HTML as text that a model can read: plain, or as Markdown. Scripts, styles and markup are left
+//! out.
 
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
@@ -54,8 +55,8 @@ const LINES: &[&str] = &[
 const PARAGRAPHS: &[&str] =
     &["blockquote", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "table", "title", "ul"];
 
-/// Bytes that are tokenized between two looks at the deadline. The tokenizer compares each attribute of a tag with all
-/// others, so a hostile page can take long.
+/// Bytes that are tokenized between two looks at the deadline. The tokenizer compares each
+/// attribute of a tag with all others, so a hostile page can take long.
 const CHUNK_BYTES: usize = 4096;
 
 /// The text of `page`, which came from `base`; no more of it than `max_chars` need.
@@ -265,7 +266,8 @@ impl<'b> Writer<'b> {
         self.apart(name);
     }
 
-    /// A link to another page. Of a link to anything else (`javascript:`, `#here`) the text alone is kept.
+    /// A link to another page. Of a link to anything else (`javascript:`, `#here`) the text alone
+    /// is kept.
     fn link(&mut self, tag: &Tag) {
         let href = tag.attrs.iter().find(|attribute| &*attribute.name.local == "href");
         let href = href.map(|attribute| &*attribute.value).filter(|href| !href.starts_with('#'));

@@ -28,7 +28,8 @@ impl RedirectError {
 }
 
 impl Redirects {
-    /// The next request. The policy judges it like any other, also a location that is not an address.
+    /// The next request. The policy judges it like any other, also a location that is not an
+    /// address.
     pub(super) fn follow(
         &mut self,
         from: &WebAddress,

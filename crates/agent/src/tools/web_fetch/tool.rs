@@ -1,4 +1,5 @@
-//! The tool: from an address to the text behind it. Every hop has its own judgement, permit and record.
+//! The tool: from an address to the text behind it. Every hop has its own judgement, permit and
+//! record.
 
 use super::content_type::{self, ContentKind};
 use super::error::FetchError;
@@ -38,7 +39,8 @@ pub struct WebFetch {
     web: WebConfig,
     outbound: Outbound,
     timeout: Duration,
-    /// Made when the first encrypted page is fetched: loading the platform's certificates takes a while.
+    /// Made when the first encrypted page is fetched: loading the platform's certificates takes a
+    /// while.
     tls_config: OnceLock<Arc<ClientConfig>>,
 }
 
@@ -181,7 +183,8 @@ impl WebFetch {
             (Ok(permit), Ok(address)) => Ok((address, permit)),
             (Err(Reply::Refused(no)), _) => Err(Reply::Refused(after_redirect(no, came_from))),
             (Err(reply), _) => Err(reply),
-            // The policy allows no text that is not an address; the permit is dropped, and recorded as abandoned.
+            // The policy allows no text that is not an address; the permit is dropped, and recorded
+            // as abandoned.
             (Ok(_), Err((fault, _))) => Err(Reply::Failed(fault.to_string())),
         }
     }

@@ -1,5 +1,5 @@
-//! Markdown of an answer as it streams: headings, bold text and code get a style, bullets a dot, and lines
-//! are broken between words, but for code blocks. What is not recognised stays as it is.
+//! Markdown of an answer as it streams: headings, bold text and code get a style, bullets a dot,
+//! and lines are broken between words, but for code blocks. What is not recognised stays as it is.
 
 use super::word_wrap::WordWrap;
 
@@ -7,7 +7,8 @@ use super::word_wrap::WordWrap;
 const BOLD: [&str; 2] = ["\x1b[1m", "\x1b[22m"];
 const CODE: [&str; 2] = ["\x1b[36m", "\x1b[39m"];
 
-/// Styles an answer piece by piece. The text is printable already; only our own sequences are added.
+/// Styles an answer piece by piece. The text is printable already; only our own sequences are
+/// added.
 #[derive(Debug, Default)]
 pub(super) struct Markdown {
     out: WordWrap,
@@ -24,8 +25,8 @@ pub(super) struct Markdown {
 }
 
 impl Markdown {
-    /// The styled text of the next piece on a screen with `width` columns (0: lines stay as they are); a mark or a word
-    /// that is not whole yet is held back.
+    /// The styled text of the next piece on a screen with `width` columns (0: lines stay as they
+    /// are); a mark or a word that is not whole yet is held back.
     pub(super) fn next(&mut self, piece: &str, width: usize) -> String {
         self.out.width = width;
         self.held.push_str(piece);

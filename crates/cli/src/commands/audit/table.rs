@@ -26,8 +26,8 @@ impl OutputForm {
     }
 }
 
-/// Prints records, with the table's head before the first. In a table a call is one line: its decision
-/// and its end belong together.
+/// Prints records, with the table's head before the first. In a table a call is one line: its
+/// decision and its end belong together.
 pub(super) struct Printer<'s, 'w> {
     streams: &'s mut Streams<'w>,
     form: OutputForm,

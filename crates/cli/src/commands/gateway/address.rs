@@ -1,5 +1,5 @@
-//! Parses `gateway.host` into socket addresses. A host is an IP address, `localhost` or `*`; no name
-//! is looked up.
+//! Parses `gateway.host` into socket addresses. A host is an IP address, `localhost` or `*`; no
+//! name is looked up.
 
 use anyhow::{Result, bail};
 use std::io;

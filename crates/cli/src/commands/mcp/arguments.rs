@@ -38,7 +38,8 @@ impl McpCommand {
 /// `picoclaw mcp serve`.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
-    /// Serve streamable HTTP at `/mcp` on this address, such as 127.0.0.1:8931, instead of standard input and output
+    /// Serve streamable HTTP at `/mcp` on this address, such as 127.0.0.1:8931, instead of standard
+    /// input and output
     #[arg(long, value_name = "ADDR")]
     pub(crate) http: Option<String>,
     /// A file whose first line is the bearer token, instead of `$PICOCLAW_MCP_TOKEN`

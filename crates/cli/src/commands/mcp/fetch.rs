@@ -1,5 +1,5 @@
-//! The first of the two steps of a server that `npx` or `uvx` starts: its packages are fetched with an
-//! open network, in a cage that shows nothing else. The second step runs them without a network.
+//! The first of the two steps of a server that `npx` or `uvx` starts: its packages are fetched with
+//! an open network, in a cage that shows nothing else. The second step runs them without a network.
 
 use crate::progress::Progress;
 use crate::settings::Settings;

@@ -1,5 +1,5 @@
-//! How to configure picoclaw in each MCP host, and how to disable the host's own tools. A snippet is
-//! a complete file in the host's format.
+//! How to configure picoclaw in each MCP host, and how to disable the host's own tools. A snippet
+//! is a complete file in the host's format.
 
 use super::arguments::Host;
 use serde_json::{Map, Value, json};

@@ -1,7 +1,7 @@
 //! From a checked tree to [`Config`].
 //!
-//! Every key is read through a [`View`], which supplies the default from the schema. Relations between
-//! keys are checked here: references by name, rules that replace each other.
+//! Every key is read through a [`View`], which supplies the default from the schema. Relations
+//! between keys are checked here: references by name, rules that replace each other.
 
 mod agents;
 mod extensions;

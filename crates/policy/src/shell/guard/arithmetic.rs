@@ -22,7 +22,8 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Names in an expression are variables, and their values are expressions, substitutions included.
+    /// Names in an expression are variables, and their values are expressions, substitutions
+    /// included.
     pub(super) fn judge_evaluated(&mut self, expression: &str, state: &mut Rc<State>) {
         for (name, rest) in names(expression) {
             let hidden = self.is_run_when_evaluated(name, state, 0);
@@ -37,7 +38,8 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Whether evaluating a variable runs something: its value is an expression, with further names.
+    /// Whether evaluating a variable runs something: its value is an expression, with further
+    /// names.
     fn is_run_when_evaluated(&self, name: &str, state: &State, depth: usize) -> bool {
         let Some(Variable::Scalar(values) | Variable::Array(values)) = state.variables.get(name) else {
             return false;
@@ -69,7 +71,8 @@ impl Interpreter<'_> {
         self.report_not_understood("a value that would be evaluated as arithmetic", value);
     }
 
-    /// Notes a substitution that an assigned text contains: whatever evaluates it later would run it.
+    /// Notes a substitution that an assigned text contains: whatever evaluates it later would run
+    /// it.
     pub(super) fn note_code(&mut self, value: &Variable) {
         if let Variable::Scalar(values) | Variable::Array(values) = value {
             self.has_quoted_code |= values.iter().any(holds_code);

@@ -19,7 +19,8 @@ pub enum Confinement {
 }
 
 impl Confinement {
-    /// Whether the kernel refuses what the text of a command does not show: reads and writes outside.
+    /// Whether the kernel refuses what the text of a command does not show: reads and writes
+    /// outside.
     pub fn holds_paths(self) -> bool {
         self == Self::Cage
     }

@@ -1,6 +1,7 @@
 //! A script that a shell reads from its standard input, where a command of it may read lines, too.
 //!
-//! The shell goes on with whatever is left. So every line must begin a command: a line of a here-document could become one.
+//! The shell goes on with whatever is left. So every line must begin a command: a line of a
+//! here-document could become one.
 
 use super::interpreter::{Input, Interpreter};
 use super::options::NamedCommand;
@@ -38,7 +39,8 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Judges whether an interactive shell would change a line by its history: `!!`, `!-2:s/a/b/`, `^a^b^`.
+    /// Judges whether an interactive shell would change a line by its history: `!!`, `!-2:s/a/b/`,
+    /// `^a^b^`.
     pub(super) fn judge_history(&mut self, text: &str) {
         let plain = |rest: &str| rest.is_empty() || rest.starts_with([' ', '\t', '\n', '=']);
         let expands = |line: &&str| {

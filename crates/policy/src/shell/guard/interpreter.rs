@@ -19,8 +19,8 @@ use std::rc::Rc;
 
 /// Maximum nesting of lists, strings and calls.
 pub(super) const MAX_NESTING: usize = 32;
-/// Maximum number of steps of one line, of about 20 µs at most: a command, a path, or a part of the work
-/// that grows with the text, the lists and the state of the line.
+/// Maximum number of steps of one line, of about 20 µs at most: a command, a path, or a part of the
+/// work that grows with the text, the lists and the state of the line.
 const MAX_STEPS: usize = 2_000;
 /// Entries of the state or of a list that cost a step.
 const ENTRIES_PER_STEP: usize = 16;

@@ -17,8 +17,8 @@ use std::rc::Rc;
 /// Shells with a supported grammar.
 const SHELLS: &str = "sh bash zsh dash ksh ksh93 mksh ash yash rbash fish csh tcsh pwsh hush";
 
-/// An interpreter of another language: its names, the letters and names of options with code, and the
-/// letters of options with another value.
+/// An interpreter of another language: its names, the letters and names of options with code, and
+/// the letters of options with another value.
 struct InterpreterSpec {
     names: &'static str,
     code: &'static str,

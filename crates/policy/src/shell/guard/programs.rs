@@ -1,4 +1,5 @@
-//! What the arguments of everyday programs are: the table `programs.txt`, which says how to read it.
+//! What the arguments of everyday programs are: the table `programs.txt`, which says how to read
+//! it.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -185,7 +186,8 @@ pub(super) fn find(name: &str) -> Option<&'static Program> {
         let all = entries().filter_map(Program::parse);
         all.flat_map(|program| program.names.split_whitespace().map(move |name| (name, program))).collect()
     });
-    // The dynamic loader has a name for every machine: `ld-linux-x86-64.so.2`, `ld-musl-x86_64.so.1`.
+    // The dynamic loader has a name for every machine: `ld-linux-x86-64.so.2`,
+    // `ld-musl-x86_64.so.1`.
     let is_loader = name.contains(".so") && ["ld-", "ld64."].iter().any(|start| name.starts_with(start));
     let name = if is_loader { "ld.so" } else { name };
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');

@@ -92,7 +92,8 @@ fn substitution<'s>(rest: &mut &'s str, effects: &mut Vec<Effect<'s>>) {
     }
 }
 
-/// Skips both parts of `s` or `y`, of which only a regular expression has brackets, and returns the second.
+/// Skips both parts of `s` or `y`, of which only a regular expression has brackets, and returns the
+/// second.
 fn second_part<'s>(rest: &mut &'s str, brackets: bool) -> Option<&'s str> {
     let delimiter = rest.chars().next()?;
     *rest = &rest[delimiter.len_utf8()..];
@@ -100,7 +101,8 @@ fn second_part<'s>(rest: &mut &'s str, brackets: bool) -> Option<&'s str> {
     Some(until(rest, delimiter, false))
 }
 
-/// Skips past the delimiter, and returns the part before it. A backslash hides a delimiter, and so do brackets if they count.
+/// Skips past the delimiter, and returns the part before it. A backslash hides a delimiter, and so
+/// do brackets if they count.
 fn until<'s>(rest: &mut &'s str, delimiter: char, brackets: bool) -> &'s str {
     let all = *rest;
     let mut at = 0;
@@ -120,7 +122,8 @@ fn until<'s>(rest: &mut &'s str, delimiter: char, brackets: bool) -> &'s str {
     all
 }
 
-/// The length of what follows `[`, with the `]` that ends it: not a first one, and not that of a class such as `[:alpha:]`.
+/// The length of what follows `[`, with the `]` that ends it: not a first one, and not that of a
+/// class such as `[:alpha:]`.
 fn bracket_len(text: &str) -> usize {
     let mut at = usize::from(text.starts_with('^'));
     at += usize::from(text[at..].starts_with(']'));

@@ -179,7 +179,8 @@ impl Interpreter<'_> {
     }
 }
 
-/// The first word may be a cluster without its dash, whose values follow in order: `tar czf out.tgz src`.
+/// The first word may be a cluster without its dash, whose values follow in order:
+/// `tar czf out.tgz src`.
 pub(super) fn tar_arguments(args: &[PartialWord], program: &Program) -> Vec<PartialWord> {
     let Some((first, rest)) = args.split_first() else { return Vec::new() };
     if first.as_str().starts_with('-') || first.as_str().contains(['/', '.']) {

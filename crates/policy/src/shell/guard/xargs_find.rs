@@ -150,7 +150,8 @@ impl Interpreter<'_> {
     }
 }
 
-/// The words of a command of `find`: up to `;`, or to a `+` directly after `{}`, which only `-exec` and `-execdir` have.
+/// The words of a command of `find`: up to `;`, or to a `+` directly after `{}`, which only `-exec`
+/// and `-execdir` have.
 pub(super) fn exec_words<'a>(
     action: &str,
     args: &mut std::slice::Iter<'a, PartialWord>,

@@ -69,7 +69,8 @@ pub(super) fn resolve(parts: WordBuilder, parser: &Parser<'_>) -> ParseResult<Ve
     Ok(pieces)
 }
 
-/// Whether any brace of the word is expanded. Bash guesses about braces that do not pair; this refuses.
+/// Whether any brace of the word is expanded. Bash guesses about braces that do not pair; this
+/// refuses.
 fn is_expanded(parts: &WordBuilder, parser: &Parser<'_>) -> ParseResult<bool> {
     let (mut depth, mut opens, mut stray, mut commas) = (0_usize, 0_usize, false, false);
     let mut dots = false;

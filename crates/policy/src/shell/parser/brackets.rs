@@ -17,7 +17,8 @@ pub(super) enum Pair {
 }
 
 impl Parser<'_> {
-    /// Refuses what was read since `from` unless its brackets balance, inside of quotes and with them.
+    /// Refuses what was read since `from` unless its brackets balance, inside of quotes and with
+    /// them.
     pub(super) fn balanced(&self, pair: Pair, from: usize) -> ParseResult<()> {
         let text = self.source.text().get(from..self.at).unwrap_or_default();
         self.count(text.len());

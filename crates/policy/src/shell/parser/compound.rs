@@ -59,8 +59,8 @@ impl Parser<'_> {
         if self.eat_coprocess_name() || self.at_reserved("{") || self.peek() == Some(b'(') {
             return Ok(CommandKind::Coprocess(Box::new(self.command()?)));
         }
-        // Bash prints what it read in `$(…)` and reads it again: `coproc cmd` comes back as `coproc COPROC cmd`,
-        // which runs `COPROC`.
+        // Bash prints what it read in `$(…)` and reads it again: `coproc cmd` comes back as
+        // `coproc COPROC cmd`, which runs `COPROC`.
         if self.state.substitutions > 0 {
             return self.refuse("a coprocess without braces inside a substitution", start);
         }

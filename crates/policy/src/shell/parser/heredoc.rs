@@ -144,7 +144,8 @@ impl Parser<'_> {
             let text = line.strip_suffix('\n').unwrap_or(line);
             let text = text.get(indent..).unwrap_or_default();
             if let Some(before) = &continued {
-                // Shells differ on what a joined line is compared with, and on the tabs inside of it.
+                // Shells differ on what a joined line is compared with, and on the tabs inside of
+                // it.
                 if text == delimiter || indent > 0 || is_joined(before, text, delimiter) {
                     self.at += line.len();
                     return self.refuse("a continued line that may end a here-document", pending.start);
@@ -155,7 +156,8 @@ impl Parser<'_> {
                 lines.places.push(self.source.origin(end));
                 return Ok(lines);
             }
-            // Inside `$(…)` bash ends the document at a line that begins with the delimiter and has a `)`.
+            // Inside `$(…)` bash ends the document at a line that begins with the delimiter and has
+            // a `)`.
             if self.parens > 0 && text.starts_with(delimiter.as_str()) {
                 self.at += line.len();
                 return self
@@ -167,8 +169,8 @@ impl Parser<'_> {
                 let joined = text.strip_suffix('\\').unwrap_or(text);
                 continued.take().unwrap_or_default() + joined
             });
-            // Bash joins continued lines before it looks at anything, also inside the quotes of a `$(…)`; dash
-            // does not look there.
+            // Bash joins continued lines before it looks at anything, also inside the quotes of a
+            // `$(…)`; dash does not look there.
             if continues && !self.is_bash() {
                 lines.joined = true;
             }

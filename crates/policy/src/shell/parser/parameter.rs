@@ -163,7 +163,8 @@ impl Parser<'_> {
         let mut with = None;
         if self.peek() == Some(b'/') {
             self.bump();
-            // Quotes in the replacement are removed like those of the pattern, also inside double quotes.
+            // Quotes in the replacement are removed like those of the pattern, also inside double
+            // quotes.
             with = Some(self.operand(Operand { pattern: true, ..value })?);
         }
         Ok(Operation::Replace(place, searched, with))

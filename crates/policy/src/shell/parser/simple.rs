@@ -68,7 +68,8 @@ impl Parser<'_> {
     }
 }
 
-/// `time` is a keyword for bash and a program for dash: the same only before the plain name of a command.
+/// `time` is a keyword for bash and a program for dash: the same only before the plain name of a
+/// command.
 fn is_time_portable(words: &[Word]) -> bool {
     let mut words = words.iter().map(Word::bare);
     if words.next() != Some(Some("time")) {

@@ -15,7 +15,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 use write_buffer::{ATOMIC_WRITE, WriteBuffer};
 
-/// How long a child may run after its host has closed its output, and how long its last output is passed on.
+/// How long a child may run after its host has closed its output, and how long its last output is
+/// passed on.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a child may take to end when it is told to.
@@ -114,7 +115,8 @@ impl<'p> ProxyState<'p> {
         }
     }
 
-    /// Ends a child whose host is gone, or that has closed its output; a status when it does not end.
+    /// Ends a child whose host is gone, or that has closed its output; a status when it does not
+    /// end.
     fn end_child(&mut self, running: &Running) -> Option<Status> {
         let now = Instant::now();
         let is_output_closed = self.child_out.is_none() && self.to_host.is_empty();
@@ -281,7 +283,8 @@ impl<'p> ProxyState<'p> {
         self.queue(output);
     }
 
-    /// The child's standard error goes to the operator, with a prefix and without control characters.
+    /// The child's standard error goes to the operator, with a prefix and without control
+    /// characters.
     fn read_child_stderr(&mut self) {
         let Some(fd) = &self.child_err else { return };
         let (prefix, mut text) = (self.prefixes.child, String::new());

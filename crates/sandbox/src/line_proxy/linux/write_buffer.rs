@@ -3,8 +3,8 @@
 use rustix::io::{Errno, write};
 use std::os::fd::BorrowedFd;
 
-/// How much a pipe that polls writable takes without blocking. For inherited descriptors, whose flags are shared with other
-/// processes.
+/// How much a pipe that polls writable takes without blocking. For inherited descriptors, whose
+/// flags are shared with other processes.
 pub(super) const ATOMIC_WRITE: usize = 4096;
 
 /// With this much queued, its source is not read.
@@ -38,7 +38,8 @@ impl WriteBuffer {
         *self = Self::default();
     }
 
-    /// Writes at most `max` bytes to a descriptor that polls writable; an error when its reader is gone.
+    /// Writes at most `max` bytes to a descriptor that polls writable; an error when its reader is
+    /// gone.
     pub(super) fn write_to(&mut self, fd: BorrowedFd<'_>, max: usize) -> Result<(), Errno> {
         let rest = self.bytes.get(self.written..).unwrap_or_default();
         match write(fd, rest.get(..max).unwrap_or(rest)) {

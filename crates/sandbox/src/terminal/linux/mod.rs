@@ -1,4 +1,5 @@
-//! A child in the foreground: signals, deadline, and what stands in for this process's terminals and sockets.
+//! A child in the foreground: signals, deadline, and what stands in for this process's terminals
+//! and sockets.
 
 mod deadline;
 mod nonblocking;
@@ -26,26 +27,30 @@ const FORWARDED: [Signal; 6] =
 /// Signals that ask for an end.
 const ENDING: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM];
 
-/// How long after such a signal the rest of the output is copied to a terminal or socket that takes none.
+/// How long after such a signal the rest of the output is copied to a terminal or socket that takes
+/// none.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How often a background process checks whether it is in the foreground again: a shell need not send SIGCONT.
+/// How often a background process checks whether it is in the foreground again: a shell need not
+/// send SIGCONT.
 const FOREGROUND_CHECK: Duration = Duration::from_millis(200);
 
-/// Opens a descriptor for the signals that concern a child in the foreground. Called before the child is started, so that
-/// none is missed.
+/// Opens a descriptor for the signals that concern a child in the foreground. Called before the
+/// child is started, so that none is missed.
 pub fn listen() -> io::Result<SignalFd> {
     let mut signals = FORWARDED.to_vec();
     signals.extend([Signal::WINCH, Signal::TSTP, Signal::CONT]);
     SignalFd::new(&signals)
 }
 
-/// Serves what stands in for this process's streams, forwards signals and waits for the child's end.
+/// Serves what stands in for this process's streams, forwards signals and waits for the child's
+/// end.
 pub fn relay(running: &mut Running, signals: &SignalFd) -> Status {
     let mut deadline = ForegroundDeadline::new(running.deadline());
     let has_deadline = deadline.until().is_some();
     let mut relays = Relays::new(running.take_relayed());
-    // A stopped process enforces no deadline. With one, this process stops only on SIGTSTP, not when the child stops itself.
+    // A stopped process enforces no deadline. With one, this process stops only on SIGTSTP, not
+    // when the child stops itself.
     let (mut is_stop_requested, mut is_stopped) = (false, false);
     let mut drain_until = None;
     loop {

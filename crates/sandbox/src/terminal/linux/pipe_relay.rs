@@ -30,8 +30,8 @@ impl PipeRelay {
         self.relayed.stream != 0
     }
 
-    /// Whether both ends are there. One that is not is dropped: the child then reads the end of its input, or writes to a
-    /// closed pipe.
+    /// Whether both ends are there. One that is not is dropped: the child then reads the end of its
+    /// input, or writes to a closed pipe.
     pub(super) fn is_open(&self) -> bool {
         self.is_open
     }

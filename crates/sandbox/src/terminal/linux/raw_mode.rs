@@ -6,15 +6,16 @@ use rustix::termios::{OptionalActions, OutputModes, Termios, tcgetattr, tcsetatt
 use std::os::fd::AsFd;
 use std::sync::{Mutex, Once, TryLockError};
 
-/// For each standard stream, the settings of its terminal before raw mode; `None` while that is not active. A panic ends the
-/// program without dropping anything, so its hook looks here.
+/// For each standard stream, the settings of its terminal before raw mode; `None` while that is not
+/// active. A panic ends the program without dropping anything, so its hook looks here.
 static ORIGINALS: [Mutex<Option<Termios>>; 3] = [const { Mutex::new(None) }; 3];
 
 /// A guard for raw mode. Dropping it restores the settings.
 pub(super) struct RawMode {
     /// The stream through which the settings are changed.
     number: usize,
-    /// Standard output is elsewhere: other commands of a pipeline may write to the terminal while it is raw.
+    /// Standard output is elsewhere: other commands of a pipeline may write to the terminal while
+    /// it is raw.
     is_shared: bool,
     /// Whether the user's terminal goes on to process output in raw mode.
     processes_output: bool,
@@ -37,8 +38,9 @@ impl RawMode {
         !self.is_active() || self.processes_output
     }
 
-    /// Enters raw mode after a change to the foreground, and forgets it after a change to the background. In a terminal that is
-    /// shared, output is processed if the child's terminal, `master`, processes it.
+    /// Enters raw mode after a change to the foreground, and forgets it after a change to the
+    /// background. In a terminal that is shared, output is processed if the child's terminal,
+    /// `master`, processes it.
     pub(super) fn update(&mut self, user: &UserTerminal, master: impl AsFd) {
         if !user.is_available() {
             with_original(self.number, |original| *original = None);
@@ -57,7 +59,8 @@ impl RawMode {
         self.reapply();
     }
 
-    /// Sets raw mode again: after a stop that was not announced another process may have changed the settings.
+    /// Sets raw mode again: after a stop that was not announced another process may have changed
+    /// the settings.
     pub(super) fn reapply(&self) {
         let original = with_original(self.number, |original| original.clone()).flatten();
         if let Some(original) = original {

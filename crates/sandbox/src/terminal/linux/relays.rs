@@ -11,10 +11,12 @@ use rustix::process::Signal;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// How much pending output is copied before a stop: more than a pseudo-terminal holds, in rounds of one read.
+/// How much pending output is copied before a stop: more than a pseudo-terminal holds, in rounds of
+/// one read.
 const MAX_ROUNDS: usize = 64;
 
-/// How long more output is waited for once the child has ended: an unrelated process may hold its terminal or pipe.
+/// How long more output is waited for once the child has ended: an unrelated process may hold its
+/// terminal or pipe.
 const QUIET_TIMEOUT: Duration = Duration::from_millis(200);
 
 pub(super) struct Relays {
@@ -72,7 +74,8 @@ impl Relays {
         self.pipes.retain(PipeRelay::is_open);
     }
 
-    /// Copies the last output of a child that has ended, for as long as it is read, and until a signal asks for an end.
+    /// Copies the last output of a child that has ended, for as long as it is read, and until a
+    /// signal asks for an end.
     pub(super) fn drain(&mut self, signals: &SignalFd, until: Option<Instant>) {
         self.pipes.retain(PipeRelay::is_output);
         self.terminals.iter_mut().for_each(TerminalRelay::close_slave);
@@ -117,8 +120,8 @@ impl Relays {
         is_moved
     }
 
-    /// The kernel has stopped the child because it wants keys, or other settings. This process asks for them in its place: in
-    /// the background it is stopped as well, unless a deadline runs.
+    /// The kernel has stopped the child because it wants keys, or other settings. This process asks
+    /// for them in its place: in the background it is stopped as well, unless a deadline runs.
     pub(super) fn give_terminal(&mut self, running: &Running, signal: Signal, has_deadline: bool) {
         let Some(terminal) = self.terminals.first_mut() else { return };
         if !terminal.is_available() && !has_deadline {
@@ -131,7 +134,8 @@ impl Relays {
         running.signal(Signal::CONT);
     }
 
-    /// The child was stopped by its terminal's suspend key: stops the whole job, and continues the child when it is continued.
+    /// The child was stopped by its terminal's suspend key: stops the whole job, and continues the
+    /// child when it is continued.
     pub(super) fn suspend(&mut self, running: &Running) {
         for _ in 0..MAX_ROUNDS {
             if !self.copy_output() {

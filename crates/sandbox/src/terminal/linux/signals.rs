@@ -7,8 +7,8 @@ use rustix::process::Signal;
 use std::io;
 use std::thread;
 
-/// Calls `handle` for each SIGHUP, SIGINT and SIGTERM, on a thread of its own. Called before any other thread is started, so
-/// that all of them have these signals blocked.
+/// Calls `handle` for each SIGHUP, SIGINT and SIGTERM, on a thread of its own. Called before any
+/// other thread is started, so that all of them have these signals blocked.
 pub fn on_signals(handle: impl Fn(SignalEvent) -> SignalAction + Send + 'static) -> io::Result<()> {
     let signals = SignalFd::new(&[Signal::HUP, Signal::INT, Signal::TERM])?;
     let listen = move || {

@@ -14,7 +14,8 @@ use std::os::fd::{AsFd, OwnedFd};
 pub(super) struct TerminalRelay {
     user: UserTerminal,
     master: OwnedFd,
-    /// While this process holds the slave side too, the master does not signal a hang-up when the child closes its own.
+    /// While this process holds the slave side too, the master does not signal a hang-up when the
+    /// child closes its own.
     slave: Option<OwnedFd>,
     /// The slave side has no user left, and everything is read.
     is_ended: bool,
@@ -78,7 +79,8 @@ impl TerminalRelay {
         self.is_hung_up || (self.is_ended && self.to_user.is_empty())
     }
 
-    /// Lets go of the slave side: when the child's users of it are gone as well, the kernel says which output was the last.
+    /// Lets go of the slave side: when the child's users of it are gone as well, the kernel says
+    /// which output was the last.
     pub(super) fn close_slave(&mut self) {
         self.slave = None;
     }
@@ -120,7 +122,8 @@ impl TerminalRelay {
     /// Reads and writes once in each direction; whether a byte came from the child.
     pub(super) fn copy(&mut self) -> bool {
         self.copy_input();
-        // Not only where a read ends: once the terminal is gone this process is in no foreground, and reads no more.
+        // Not only where a read ends: once the terminal is gone this process is in no foreground,
+        // and reads no more.
         self.is_hung_up |= tcgetattr(stream(self.user.first())).is_err();
         self.copy_output()
     }
@@ -132,7 +135,8 @@ impl TerminalRelay {
     fn copy_input(&mut self) {
         if let Some(input) = self.user.input().filter(|_| self.wants_input()) {
             let mut buffer = [0; 4096];
-            // Nothing where none was typed, this process is in the background, or the terminal is gone.
+            // Nothing where none was typed, this process is in the background, or the terminal is
+            // gone.
             let count = read_ready(input, &mut buffer).unwrap_or(0);
             self.to_child.extend_from_slice(buffer.get(..count).unwrap_or(&[]));
         }
@@ -185,7 +189,8 @@ impl TerminalRelay {
     }
 }
 
-/// Removes what the child's terminal has put before each line feed: the user's terminal does so again.
+/// Removes what the child's terminal has put before each line feed: the user's terminal does so
+/// again.
 fn undo_line_ends(bytes: &mut Vec<u8>) {
     let mut previous = 0;
     let mut kept = Vec::with_capacity(bytes.len());

@@ -1,5 +1,5 @@
-//! Lines for PowerShell, in which `cmd` lines are written too: the documented Windows patterns, rules
-//! by name, and paths.
+//! Lines for PowerShell, in which `cmd` lines are written too: the documented Windows patterns,
+//! rules by name, and paths.
 //!
 //! There is no parser. A line is split into plain words; what is not made of such words is not
 //! understood, and `strict` allows only commands and options from a list.

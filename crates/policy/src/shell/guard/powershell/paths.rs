@@ -33,7 +33,8 @@ struct Use {
 }
 
 impl Places {
-    /// Where `/` alone begins a path, it becomes one of the drive `C:`, so that the rules run anywhere.
+    /// Where `/` alone begins a path, it becomes one of the drive `C:`, so that the rules run
+    /// anywhere.
     pub(super) fn of(context: &GuardContext<'_>) -> Option<Self> {
         let fold = |path: &CleanPath| windows_path::fold(&path.to_string(), Some(r"C:\")).ok();
         let all = |paths: &[CleanPath]| paths.iter().map(fold).collect::<Option<Vec<_>>>();
@@ -248,8 +249,8 @@ fn is_git_text(args: &[String], at: usize) -> bool {
         || count.is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The part of a word that can be a path: the value of `-Path:value`, and what follows the letter of
-/// `-Ivalue`.
+/// The part of a word that can be a path: the value of `-Path:value`, and what follows the letter
+/// of `-Ivalue`.
 fn path_in(word: &str) -> Option<&str> {
     let Some(option) = word.strip_prefix('-') else { return Some(word) };
     match option.split_once(':') {

@@ -114,8 +114,8 @@ const GIT_PROGRAMS: &[&str] = &[
     "--upload-pack",
 ];
 
-/// Whether the first word of a command can be its name. Others are operators, options of PowerShell,
-/// members of classes, patterns, and functions such as `cd..`.
+/// Whether the first word of a command can be its name. Others are operators, options of
+/// PowerShell, members of classes, patterns, and functions such as `cd..`.
 pub(super) fn is_name(word: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || " -_.\\/:+~()".contains(c);
     let begins = word.starts_with(|c: char| c.is_ascii_alphanumeric() || "_\\/".contains(c))

@@ -16,7 +16,8 @@ pub(super) struct Words {
     pub(super) is_piped: bool,
 }
 
-/// Quotes and dashes that PowerShell takes for those of ASCII, and blanks that only some programs take for blanks.
+/// Quotes and dashes that PowerShell takes for those of ASCII, and blanks that only some programs
+/// take for blanks.
 fn is_typographic(c: char) -> bool {
     matches!(c, '\u{2000}'..='\u{206f}' | '\u{180e}' | '\u{feff}') || (c.is_whitespace() && !c.is_ascii())
 }
