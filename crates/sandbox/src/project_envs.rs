@@ -13,7 +13,6 @@ use crate::root::{dir_bytes, remove_dir_all};
 use crate::state_dir::{StateDir, StateError};
 use picoclaw_policy::AgentId;
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -31,9 +30,6 @@ const YES: &str = "yes";
 
 /// The largest record that is read.
 const MAX_RECORD_BYTES: u64 = 16 << 20;
-
-/// The directories of the environment that all projects shared once.
-const SHARED: [&str; 5] = ["home", "tmp", "config", "cache", "state"];
 
 /// The user environments of the projects of one instance.
 #[derive(Debug)]
@@ -64,8 +60,6 @@ pub enum EnvOwner {
     Project(PathBuf),
     /// A project whose path was not recorded.
     Unknown,
-    /// All projects: earlier versions had one environment for them.
-    Shared,
 }
 
 /// Whether an agent works in the project that it is started in.
@@ -130,16 +124,11 @@ impl ProjectEnvs {
                 let owner = match project {
                     Some(path) => EnvOwner::Project(path.into()),
                     // A server or agent of the configuration has an environment that is no project's.
-                    None if kind != "run" || SHARED.iter().any(|shared| name == Path::new(shared)) => {
-                        continue;
-                    }
+                    None if kind != "run" => continue,
                     None => EnvOwner::Unknown,
                 };
                 found.push(self.environment(directory, owner));
             }
-        }
-        if self.root.join("run").join(SHARED[0]).is_dir() {
-            found.insert(0, self.environment("run".into(), EnvOwner::Shared));
         }
         Ok(found)
     }
@@ -151,18 +140,13 @@ impl ProjectEnvs {
 
     /// Removes an environment, unless a command uses it.
     pub fn remove(&self, environment: &ProjectEnv) -> Result<Removal, StateError> {
-        let ProjectEnv { directory, path, owner, .. } = environment;
+        let ProjectEnv { directory, path, .. } = environment;
         let Some(_lock) = self.try_lock(directory)? else { return Ok(Removal::InUse) };
-        let (parent, names) = match owner {
-            EnvOwner::Shared => (path.as_path(), SHARED.iter().map(OsStr::new).collect()),
-            _ => (path.parent().unwrap_or(path), path.file_name().into_iter().collect::<Vec<_>>()),
-        };
-        let parent = open_dir(parent)?;
         let mut freed = 0;
-        for name in names {
-            freed += remove_dir_all(&parent, name).map_err(StateError::of("remove", path))?;
+        if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
+            freed = remove_dir_all(&open_dir(parent)?, name).map_err(StateError::of("remove", path))?;
         }
-        if let Some(name) = directory.to_str().filter(|_| *owner != EnvOwner::Shared) {
+        if let Some(name) = directory.to_str() {
             self.change_record(|record| record.remove(name))?;
         }
         // The lock is held: a command that waits for it looks whether its file is still the one that is named.
@@ -172,10 +156,8 @@ impl ProjectEnvs {
 
     fn environment(&self, directory: PathBuf, owner: EnvOwner) -> ProjectEnv {
         let path = self.root.join(&directory);
-        let bytes = match (&owner, path.parent(), path.file_name()) {
-            (EnvOwner::Shared, ..) => open_dir(&path)
-                .map_or(0, |dir| SHARED.iter().map(|name| dir_bytes(&dir, OsStr::new(name))).sum()),
-            (_, Some(parent), Some(name)) => open_dir(parent).map_or(0, |parent| dir_bytes(&parent, name)),
+        let bytes = match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => open_dir(parent).map_or(0, |parent| dir_bytes(&parent, name)),
             _ => 0,
         };
         ProjectEnv { directory, path, owner, bytes }
@@ -340,19 +322,14 @@ mod tests {
         let of_project = prepared(dir.path(), &wrapped);
         drop(envs.enter(&wrapped, Path::new("/work/app")).unwrap());
         let unknown = prepared(dir.path(), &Principal::Project("/not/recorded".into()));
-        for name in SHARED {
-            std::fs::create_dir_all(dir.path().join("runtime-user-env/run").join(name)).unwrap();
-        }
         let listed = envs.list().unwrap();
         let told: Vec<_> = listed.iter().map(|env| (env.path.clone(), env.owner.clone())).collect();
-        let shared = dir.path().join("runtime-user-env/run");
         let want = [
-            (shared.clone(), EnvOwner::Shared),
             (unknown.clone(), EnvOwner::Unknown),
-            (of_project, EnvOwner::Project("/work/app".into())),
+            (of_project.clone(), EnvOwner::Project("/work/app".into())),
         ];
         assert_eq!(told, want);
         assert!(matches!(envs.remove(&listed[0]).unwrap(), Removal::Removed(_)));
-        assert!(!shared.join("home").exists() && unknown.join("home/kept").exists());
+        assert!(!unknown.exists() && of_project.join("home/kept").exists());
     }
 }

@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::settings::Settings;
 use anyhow::Result;
 use picoclaw_sandbox::instance::Instance;
-use picoclaw_sandbox::presence::{ProcessRegistry, Role};
+use picoclaw_sandbox::presence::ProcessRegistry;
 use picoclaw_sandbox::project_envs::{EnvOwner, ProjectEnv, ProjectEnvs, Removal};
 use picoclaw_sandbox::state_dir::StateDir;
 use picoclaw_sandbox::{printable, printable_json, printable_path};
@@ -121,7 +121,7 @@ fn stale_files(home: &Path) -> Result<Vec<PathBuf>> {
 /// Removes what was chosen; the bytes that are free now.
 fn remove(items: &mut [Item], envs: &ProjectEnvs, home: &Path) -> Result<u64> {
     // This removes the entries of programs that no longer run.
-    let running = ProcessRegistry::open(home)?.others()?;
+    ProcessRegistry::open(home)?.others()?;
     for dir in state_dirs(home)? {
         for name in dir.stale_temps()? {
             dir.remove(&name)?;
@@ -129,11 +129,6 @@ fn remove(items: &mut [Item], envs: &ProjectEnvs, home: &Path) -> Result<u64> {
     }
     let mut freed = 0;
     for item in items.iter_mut().filter(|item| item.action == Action::Remove) {
-        // Earlier versions did not lock the environment that they shared.
-        if item.env.owner == EnvOwner::Shared && running.iter().any(|process| process.role == Role::Run) {
-            item.action = Action::InUse;
-            continue;
-        }
         match envs.remove(&item.env)? {
             Removal::Removed(bytes) => freed += bytes,
             Removal::InUse => item.action = Action::InUse,
@@ -175,7 +170,6 @@ fn owner(owner: &EnvOwner) -> String {
             format!("project `{}`{gone}", printable(&path.to_string_lossy()))
         }
         EnvOwner::Unknown => "a project whose path is not known".to_owned(),
-        EnvOwner::Shared => "shared by all projects in earlier versions; `--all` removes it".to_owned(),
     }
 }
 
@@ -186,7 +180,6 @@ fn print_json(items: &[Item], stale: &[PathBuf], freed: u64, arguments: &CleanAr
             let (project, kind) = match &env.owner {
                 EnvOwner::Project(path) => (Some(path.to_string_lossy().into_owned()), "project"),
                 EnvOwner::Unknown => (None, "unknown"),
-                EnvOwner::Shared => (None, "shared"),
             };
             let action = match action {
                 Action::Remove => "remove",
