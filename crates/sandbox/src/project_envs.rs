@@ -6,13 +6,13 @@
 
 use crate::file_lock::FileLock;
 use crate::launch::Principal;
-use crate::os_file::{
-    AtFlags, CWD, Dir, Errno, FileType, Mode, OFlags, OwnedFd, fstat, openat, os_str, statat, unlinkat,
-};
+use crate::os_file::{AtFlags, CWD, Dir, FileType, Mode, OFlags, OwnedFd, openat, os_str, statat};
 use crate::root::{dir_bytes, remove_dir_all};
 use crate::state_dir::{StateDir, StateError};
 use picoclaw_policy::AgentId;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub struct ProjectEnvs {
     /// `runtime-user-env/`.
     root: PathBuf,
     state: StateDir,
-    locks: PathBuf,
+    locks: StateDir,
 }
 
 /// One user environment.
@@ -84,7 +84,7 @@ impl ProjectEnvs {
     /// Those of the instance at `home`.
     pub fn open(home: &Path) -> Result<Self, StateError> {
         let state = StateDir::of_instance(home)?;
-        let locks = state.subdir("locks")?.path().to_owned();
+        let locks = state.subdir("locks")?;
         Ok(Self { root: home.join("runtime-user-env"), state, locks })
     }
 
@@ -150,7 +150,7 @@ impl ProjectEnvs {
             self.change_record(|record| record.remove(name))?;
         }
         // The lock is held: a command that waits for it looks whether its file is still the one that is named.
-        let _ = unlinkat(CWD, self.lock_path(directory), AtFlags::empty());
+        let _ = self.locks.unlink(&lock_name(directory));
         Ok(Removal::Removed(freed))
     }
 
@@ -167,7 +167,7 @@ impl ProjectEnvs {
         let path = self.root.join(kind);
         let dir = match open_dir(&path) {
             Ok(dir) => dir,
-            Err(StateError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Err(StateError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 return Ok(Vec::new());
             }
             Err(why) => return Err(why),
@@ -208,30 +208,29 @@ impl ProjectEnvs {
 
     /// Keeps an environment from being removed.
     fn lock(&self, directory: &Path) -> Result<FileLock, StateError> {
-        let path = self.lock_path(directory);
-        loop {
-            let file = open_lock(&path)?;
-            let lock = FileLock::shared(file).map_err(StateError::of("lock", &path))?;
-            // The previous holder may have removed the file.
-            if is_named(&lock, &path) {
-                return Ok(lock);
-            }
-        }
+        let lock = self.lock_with(directory, |file| FileLock::shared(file).map(Some))?;
+        lock.ok_or_else(|| StateError::Busy { path: self.root.join(directory), waited: Duration::ZERO })
     }
 
     /// `None` while a command uses the environment.
     fn try_lock(&self, directory: &Path) -> Result<Option<FileLock>, StateError> {
-        let path = self.lock_path(directory);
-        let file = open_lock(&path)?;
-        let lock = FileLock::try_exclusive(file).map_err(StateError::of("lock", &path))?;
-        Ok(lock.filter(|lock| is_named(lock, &path)))
+        self.lock_with(directory, FileLock::try_exclusive)
     }
 
-    fn lock_path(&self, directory: &Path) -> PathBuf {
-        // Neither part of a directory holds an `@`.
-        let name = directory.to_string_lossy().replace('/', "@");
-        self.locks.join(format!("env@{name}"))
+    fn lock_with(
+        &self,
+        directory: &Path,
+        lock: impl Fn(File) -> io::Result<Option<FileLock>>,
+    ) -> Result<Option<FileLock>, StateError> {
+        let name = lock_name(directory);
+        self.locks.lock_named(&name, || self.locks.created(&name, OFlags::RDWR), lock)
     }
+}
+
+/// The name of an environment's lock.
+fn lock_name(directory: &Path) -> String {
+    // Neither part of a directory holds an `@`.
+    format!("env@{}", directory.to_string_lossy().replace('/', "@"))
 }
 
 /// The key of an answer in the record, another for each path of any bytes; no directory of an environment begins so.
@@ -239,24 +238,9 @@ fn answer_key(agent: &AgentId, project: &Path) -> String {
     format!("works in:{agent}:{}", project.as_os_str().as_encoded_bytes().escape_ascii())
 }
 
-fn open_lock(path: &Path) -> Result<OwnedFd, StateError> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(CWD, path, flags, Mode::RUSR | Mode::WUSR).map_err(StateError::of("open", path))
-}
-
-fn is_named(lock: &FileLock, path: &Path) -> bool {
-    let same = |own: crate::os_file::Stat, named: crate::os_file::Stat| {
-        (own.st_dev, own.st_ino) == (named.st_dev, named.st_ino)
-    };
-    match (fstat(lock.file()), statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)) {
-        (Ok(own), Ok(named)) => same(own, named),
-        _ => false,
-    }
-}
-
 fn open_dir(path: &Path) -> Result<OwnedFd, StateError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(CWD, path, flags, Mode::empty()).map_err(|errno: Errno| StateError::of("open", path)(errno))
+    openat(CWD, path, flags, Mode::empty()).map_err(StateError::of("open", path))
 }
 
 #[cfg(test)]

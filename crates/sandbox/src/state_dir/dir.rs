@@ -4,20 +4,24 @@
 
 use super::error::StateError;
 use super::line_file::LineFile;
+use crate::file_lock::FileLock;
 use crate::os_file::{
-    AtFlags, CWD, Dir, Errno, FileType, Mode, O_PATH, OFlags, OwnedFd, Stat, fchmod, fstat, fsync, mkdirat,
-    openat, statat, unlinkat,
+    AtFlags, CWD, Dir, Errno, FileType, Mode, O_PATH, OFlags, OwnedFd, Stat, fchmod, fstat, fsync, identity,
+    mkdirat, openat, statat, unlinkat,
 };
 use crate::root::{RenameMode, TempFile, is_temp_name};
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How long [`StateDir::append`] waits for another writer.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How often a file that was removed before it was locked is opened anew.
+const MAX_LOCK_ATTEMPTS: usize = 1_000;
 
 /// The longest name that file systems take.
 const MAX_NAME: usize = 255;
@@ -130,20 +134,47 @@ impl StateDir {
         LineFile::lock(self, name, wait)
     }
 
+    /// Opens a file with `open` and locks it with `lock`. The previous holder may have removed or replaced it meanwhile: then
+    /// the one that has the name is locked. `None` when `lock` gives none, or the file is replaced each time.
+    pub(crate) fn lock_named(
+        &self,
+        name: &str,
+        mut open: impl FnMut() -> Result<File, StateError>,
+        lock: impl Fn(File) -> io::Result<Option<FileLock>>,
+    ) -> Result<Option<FileLock>, StateError> {
+        let path = self.path.join(name);
+        for _ in 0..MAX_LOCK_ATTEMPTS {
+            let Some(lock) = lock(open()?).map_err(StateError::of("lock", &path))? else { return Ok(None) };
+            let locked = fstat(lock.file()).map_err(StateError::of("look at", &path))?;
+            let named = statat(&*self.dir, name, AtFlags::SYMLINK_NOFOLLOW);
+            if named.is_ok_and(|named| identity(&named) == identity(&locked)) {
+                return Ok(Some(lock));
+            }
+        }
+        Ok(None)
+    }
+
     /// Opens a file of lines for reading, without the lock; `None` when there is none.
     pub fn open_lines(&self, name: &str) -> Result<Option<LineFile>, StateError> {
         Ok(self.file(name, OFlags::RDONLY)?.map(|file| LineFile::unlocked(file, self.path.join(name))))
     }
 
-    /// Removes a file; does nothing when there is none.
+    /// Removes a file and syncs that; does nothing when there is none.
     pub fn remove(&self, name: &str) -> Result<(), StateError> {
+        if self.unlink(name)? {
+            fsync(&*self.dir).map_err(StateError::of("remove", &self.path.join(name)))?;
+        }
+        Ok(())
+    }
+
+    /// Removes a file without a sync; whether there was one.
+    pub(crate) fn unlink(&self, name: &str) -> Result<bool, StateError> {
         check_name(name)?;
         match unlinkat(&*self.dir, name, AtFlags::empty()) {
-            Ok(()) => fsync(&*self.dir),
-            Err(Errno::NOENT) => Ok(()),
-            Err(errno) => Err(errno),
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(errno) => Err(StateError::of("remove", &self.path.join(name))(errno)),
         }
-        .map_err(StateError::of("remove", &self.path.join(name)))
     }
 
     /// Every regular file, by name.
@@ -197,6 +228,12 @@ impl StateDir {
         Ok(found)
     }
 
+    /// Opens a regular file, created if need be.
+    pub(crate) fn created(&self, name: &str, flags: OFlags) -> Result<File, StateError> {
+        let file = self.file(name, flags | OFlags::CREATE)?;
+        file.ok_or_else(|| StateError::of("make", &self.path.join(name))(Errno::NOENT))
+    }
+
     /// Opens a regular file; `None` when there is none and `flags` do not create one.
     pub(super) fn file(&self, name: &str, flags: OFlags) -> Result<Option<File>, StateError> {
         check_name(name)?;
@@ -232,4 +269,34 @@ fn check_name(name: &str) -> Result<(), StateError> {
 
 fn modified(stat: &Stat) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn the_file_that_has_the_name_is_locked() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = StateDir::open(home.path(), "locks").unwrap();
+        let attempts = Cell::new(0);
+        // The previous holder removes the file before it is locked, `removals` times.
+        let lock = |removals| {
+            attempts.set(0);
+            let open = || {
+                let file = dir.created("lock", OFlags::RDWR);
+                attempts.set(attempts.get() + 1);
+                if attempts.get() <= removals {
+                    dir.unlink("lock")?;
+                }
+                file
+            };
+            dir.lock_named("lock", open, FileLock::try_exclusive).unwrap()
+        };
+        assert!(lock(usize::MAX).is_none(), "attempts are bounded");
+        let held = lock(2);
+        assert_eq!((held.is_some(), attempts.get()), (true, 3));
+        assert!(lock(0).is_none(), "it is held");
+    }
 }

@@ -8,7 +8,7 @@ use super::dir::StateDir;
 use super::error::StateError;
 use crate::bounded_lines::{Line, LineReader};
 use crate::file_lock::FileLock;
-use crate::os_file::{AtFlags, Errno, FileExt, OFlags, fstat, fsync, statat, truncate};
+use crate::os_file::{FileExt, OFlags, fstat, fsync, truncate};
 use std::fs::File;
 use std::io::{BufReader, Seek, Write};
 use std::path::PathBuf;
@@ -45,32 +45,26 @@ impl LineFile {
     /// For the only writer; creates the file if need be and waits at most `wait` for another
     /// writer.
     pub(super) fn lock(dir: &StateDir, name: &str, wait: Duration) -> Result<Self, StateError> {
-        let path = dir.path.join(name);
-        let began = Instant::now();
-        loop {
+        let (path, began, mut is_new) = (dir.path.join(name), Instant::now(), false);
+        let open = || {
             let flags = OFlags::RDWR | OFlags::APPEND;
-            let (file, is_new) = match dir.file(name, flags)? {
-                Some(file) => (file, false),
-                None => {
-                    let created = dir.file(name, flags | OFlags::CREATE)?;
-                    (created.ok_or_else(|| StateError::of("make", &path)(Errno::NOENT))?, true)
-                }
-            };
-            let left = wait.saturating_sub(began.elapsed());
-            let lock = FileLock::exclusive_within(file, left).map_err(StateError::of("lock", &path))?;
-            let Some(lock) = lock else { return Err(StateError::Busy { path, waited: wait }) };
-            let locked = fstat(lock.file()).map_err(StateError::of("look at", &path))?;
-            let named = statat(&*dir.dir, name, AtFlags::SYMLINK_NOFOLLOW);
-            // The previous holder may have removed the file: then the name stands for another one.
-            if named.is_ok_and(|named| (named.st_dev, named.st_ino) == (locked.st_dev, locked.st_ino)) {
-                if is_new {
-                    fsync(&*dir.dir).map_err(StateError::of("sync the directory of", &path))?;
-                }
-                let length = u64::try_from(locked.st_size).unwrap_or_default();
-                let file = lock.file().try_clone().map_err(StateError::of("open", &path))?;
-                return Ok(Self { file: Arc::new(file), path, length, _lock: Some(lock) });
+            if let Some(file) = dir.file(name, flags)? {
+                return Ok(file);
             }
+            is_new = true;
+            dir.created(name, flags)
+        };
+        let lock = |file| FileLock::exclusive_within(file, wait.saturating_sub(began.elapsed()));
+        let Some(lock) = dir.lock_named(name, open, lock)? else {
+            return Err(StateError::Busy { path, waited: wait });
+        };
+        if is_new {
+            fsync(&*dir.dir).map_err(StateError::of("sync the directory of", &path))?;
         }
+        let locked = fstat(lock.file()).map_err(StateError::of("look at", &path))?;
+        let length = u64::try_from(locked.st_size).unwrap_or_default();
+        let file = lock.file().try_clone().map_err(StateError::of("open", &path))?;
+        Ok(Self { file: Arc::new(file), path, length, _lock: Some(lock) })
     }
 
     /// Its length in bytes, for [`LineFile::truncate`].
