@@ -9,6 +9,7 @@
 )]
 
 use picoclaw_sandbox::presence::{GatewayLock, PresenceError, ProcessRegistry, Role, Stopped};
+use picoclaw_sandbox::state_dir::StateError;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
@@ -141,7 +142,7 @@ fn a_link_or_a_pipe_in_place_of_the_files_leads_nowhere() {
     }
     let home = tempfile::tempdir().unwrap();
     symlink("elsewhere", home.path().join(".picoclaw.lock")).unwrap();
-    assert!(matches!(claim(home.path()), Err(PresenceError::NotAFile(_))));
+    assert!(matches!(claim(home.path()), Err(PresenceError::State(StateError::NotAFile { .. }))));
     assert!(!home.path().join("elsewhere").exists());
 }
 

@@ -15,12 +15,3 @@ pub use error::PresenceError;
 pub use gateway::{GatewayLock, random_token};
 pub use pid_file::PidFile;
 pub use processes::{ProcessRegistry, Registration, Role, RunningProcess, Stopped};
-
-use crate::os_file::{CWD, Mode, OFlags, OwnedFd, openat};
-use std::path::Path;
-
-/// Opens the directory of an instance.
-fn open_home(home: &Path) -> Result<OwnedFd, PresenceError> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    openat(CWD, home, flags, Mode::empty()).map_err(PresenceError::of("open", home))
-}

@@ -2,15 +2,11 @@
 //!
 //! Its contents are bounded and checked before they are used; reading changes nothing on the disk.
 
-use crate::os_file::{AtFlags, Errno, FileType, Mode, OFlags, OwnedFd, fstat, fsync, openat, unlinkat};
 use crate::printable;
-use crate::root::{RenameMode, TempFile};
+use crate::state_dir::{StateDir, StateError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::ffi::OsStr;
-use std::fmt;
-use std::fs::File;
-use std::io::Read;
+use std::{fmt, io};
 
 /// The file's name.
 pub(super) const NAME: &str = ".picoclaw.pid";
@@ -47,38 +43,24 @@ impl PidFile {
         printable(&version).into_owned()
     }
 
-    pub(super) fn read(dir: &OwnedFd) -> Option<Self> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-        let file = openat(dir, NAME, flags, Mode::empty()).ok()?;
-        let stat = fstat(&file).ok()?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return None;
-        }
-        let mut bytes = Vec::new();
-        let length = File::from(file).take(MAX_SIZE + 1).read_to_end(&mut bytes).ok()?;
-        if length as u64 > MAX_SIZE {
-            return None;
-        }
+    pub(super) fn read(dir: &StateDir) -> Option<Self> {
+        let bytes = dir.read(NAME, MAX_SIZE).ok()??;
         // An object: serde would take a list of five values as well.
         let fields: Map<String, Value> = serde_json::from_slice(&bytes).ok()?;
         let pid_file: Self = serde_json::from_value(Value::Object(fields)).ok()?;
         (pid_file.pid > 0 && i32::try_from(pid_file.pid).is_ok()).then_some(pid_file)
     }
 
-    pub(super) fn write(&self, dir: &OwnedFd) -> Result<(), Errno> {
-        let text = serde_json::to_vec(self).map_err(|_| Errno::INVAL)?;
-        let temp = TempFile::new_in(dir, self.pid)?;
-        temp.add(&text)?;
-        fsync(temp.file())?;
-        temp.rename_to(OsStr::new(NAME), RenameMode::Replace)?;
-        fsync(dir)
+    pub(super) fn write(&self, dir: &StateDir) -> Result<(), StateError> {
+        let text = serde_json::to_vec(self).map_err(io::Error::from);
+        dir.replace(NAME, &text.map_err(StateError::of("write", &dir.path().join(NAME)))?)
     }
 
     /// Removes the file if it is this one.
-    pub(super) fn remove(&self, dir: &OwnedFd) {
+    pub(super) fn remove(&self, dir: &StateDir) {
         if Self::read(dir).as_ref() == Some(self) {
             // A file that cannot be removed is stale, which every reader finds out by the lock.
-            let _ = unlinkat(dir, NAME, AtFlags::empty());
+            let _ = dir.unlink(NAME);
         }
     }
 }

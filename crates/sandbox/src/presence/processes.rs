@@ -5,17 +5,14 @@
 //! another pid namespace: a signal reaches the process that registered, or none.
 
 use super::error::PresenceError;
-use super::open_home;
 use crate::file_lock::FileLock;
-use crate::os_file::{AtFlags, Dir, Errno, Mode, OFlags, OwnedFd, fstat, mkdirat, openat, statat, unlinkat};
+use crate::os_file::OFlags;
+use crate::state_dir::{StateDir, StateError};
 use picoclaw_sys::Process;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// Where the registry is, below the instance.
-const DIRECTORIES: [&str; 2] = ["state", "running"];
 
 /// How long a killed process may take to disappear.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -41,15 +38,14 @@ pub enum Role {
 #[derive(Debug)]
 pub struct ProcessRegistry {
     /// Never synced: what a power cut removes here did not survive it either.
-    dir: Arc<OwnedFd>,
-    path: PathBuf,
+    dir: StateDir,
 }
 
 /// The entry of this process; dropping it removes it.
 #[derive(Debug)]
 #[must_use = "dropping it removes the entry at once"]
 pub struct Registration {
-    dir: Arc<OwnedFd>,
+    dir: StateDir,
     name: String,
     _lock: FileLock,
 }
@@ -97,17 +93,7 @@ impl Role {
 impl ProcessRegistry {
     /// The registry of the instance at `home`, created if need be.
     pub fn open(home: &Path) -> Result<Self, PresenceError> {
-        let (mut dir, mut path) = (open_home(home)?, home.to_owned());
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        for name in DIRECTORIES {
-            path.push(name);
-            match mkdirat(&dir, name, Mode::RWXU) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(errno) => return Err(PresenceError::of("make", &path)(errno)),
-            }
-            dir = openat(&dir, name, flags, Mode::empty()).map_err(PresenceError::of("open", &path))?;
-        }
-        Ok(Self { dir: Arc::new(dir), path })
+        Ok(Self { dir: StateDir::open(home, "running")? })
     }
 
     /// Adds this process, and removes the entries of programs that were killed.
@@ -116,32 +102,22 @@ impl ProcessRegistry {
         let name = format!("{}-{pid}-{}", role.as_str(), Process::start_time(pid).unwrap_or_default());
         // Removes the entries of programs that were killed: no other call may come for a long time.
         self.others()?;
-        loop {
-            let file = self.file(&name, OFlags::CREATE).map_err(PresenceError::of("sign in", &self.path))?;
-            let lock = FileLock::exclusive(file).map_err(PresenceError::of("sign in", &self.path))?;
-            let locked = fstat(lock.file()).map_err(PresenceError::of("sign in", &self.path))?;
-            let named = statat(&*self.dir, &name, AtFlags::SYMLINK_NOFOLLOW);
-            // `others` may have taken the entry, not locked yet, for that of a killed process.
-            if named.is_ok_and(|named| (named.st_dev, named.st_ino) == (locked.st_dev, locked.st_ino)) {
-                return Ok(Registration { dir: Arc::clone(&self.dir), name, _lock: lock });
-            }
-        }
+        let open = || self.dir.created(&name, OFlags::RDWR);
+        // `others` may take the entry, not locked yet, for that of a killed process, and remove it.
+        let lock = self.dir.lock_named(&name, open, |file| FileLock::exclusive(file).map(Some))?;
+        let busy = || StateError::Busy { path: self.dir.path().join(&name), waited: Duration::ZERO };
+        Ok(Registration { _lock: lock.ok_or_else(busy)?, dir: self.dir.clone(), name })
     }
 
     /// Every program that runs, but this one. Removes the entries of programs that were killed.
     pub fn others(&self) -> Result<Vec<RunningProcess>, PresenceError> {
         let mut processes = Vec::new();
-        for entry in Dir::read_from(&*self.dir).map_err(PresenceError::of("list", &self.path))? {
-            let entry = entry.map_err(PresenceError::of("list", &self.path))?;
-            let Ok(name) = entry.file_name().to_str() else { continue };
-            let Some(process) = find_process(name) else { continue };
-            let Ok(file) = self.file(name, OFlags::empty()) else { continue };
+        for (name, process, file) in self.entries()? {
             match FileLock::try_exclusive(file) {
-                Ok(Some(_lock)) => match unlinkat(&*self.dir, name, AtFlags::empty()) {
-                    // Its program, or another that looked, has removed it meanwhile.
-                    Ok(()) | Err(Errno::NOENT) => {}
-                    Err(errno) => return Err(PresenceError::of("tidy", &self.path)(errno)),
-                },
+                // Its program, or another that looked, may have removed it meanwhile.
+                Ok(Some(_lock)) => {
+                    self.dir.unlink(&name)?;
+                }
                 Ok(None) | Err(_) => processes.push(process),
             }
         }
@@ -153,31 +129,28 @@ impl ProcessRegistry {
     /// The entries of programs that were killed; [`ProcessRegistry::others`] removes them.
     pub fn stale_entries(&self) -> Result<Vec<PathBuf>, PresenceError> {
         let mut stale = Vec::new();
-        for entry in Dir::read_from(&*self.dir).map_err(PresenceError::of("list", &self.path))? {
-            let entry = entry.map_err(PresenceError::of("list", &self.path))?;
-            let Ok(name) = entry.file_name().to_str() else { continue };
-            if find_process(name).is_none() {
-                continue;
-            }
-            let Ok(file) = self.file(name, OFlags::empty()) else { continue };
+        for (name, _, file) in self.entries()? {
             if matches!(FileLock::try_exclusive(file), Ok(Some(_))) {
-                stale.push(self.path.join(name));
+                stale.push(self.dir.path().join(name));
             }
         }
-        stale.sort();
         Ok(stale)
     }
 
-    fn file(&self, name: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let safe = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        openat(&*self.dir, name, safe | flags, Mode::RUSR | Mode::WUSR)
+    /// The entries by name, each with its process and its file.
+    fn entries(&self) -> Result<impl Iterator<Item = (String, RunningProcess, File)>, StateError> {
+        Ok(self.dir.list()?.into_iter().filter_map(|entry| {
+            let process = find_process(&entry.name)?;
+            let file = self.dir.file(&entry.name, OFlags::RDWR).ok()??;
+            Some((entry.name, process, file))
+        }))
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
         // An entry that stays is unlocked, and the next call of `others` removes it.
-        let _ = unlinkat(&*self.dir, &self.name, AtFlags::empty());
+        let _ = self.dir.unlink(&self.name);
     }
 }
 

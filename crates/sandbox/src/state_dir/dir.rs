@@ -52,17 +52,22 @@ impl StateDir {
 
     /// `<home>/state`, created if need be.
     pub fn of_instance(home: &Path) -> Result<Self, StateError> {
-        Self::home(home)?.subdir("state")
+        Self::home(home, O_PATH)?.subdir("state")
     }
 
     /// The directory of the log files: `<home>/logs`, created if need be.
     pub fn of_logs(home: &Path) -> Result<Self, StateError> {
-        Self::home(home)?.subdir("logs")
+        Self::home(home, O_PATH)?.subdir("logs")
+    }
+
+    /// The directory of the instance itself.
+    pub(crate) fn of_home(home: &Path) -> Result<Self, StateError> {
+        Self::home(home, OFlags::RDONLY)
     }
 
     /// The path to the instance is the operator's and may cross links; nothing below it may.
-    fn home(home: &Path) -> Result<Self, StateError> {
-        let flags = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    fn home(home: &Path, access: OFlags) -> Result<Self, StateError> {
+        let flags = access | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = openat(CWD, home, flags, Mode::empty()).map_err(StateError::of("open", home))?;
         Ok(Self { dir: Arc::new(dir), path: home.to_owned() })
     }
@@ -235,7 +240,7 @@ impl StateDir {
     }
 
     /// Opens a regular file; `None` when there is none and `flags` do not create one.
-    pub(super) fn file(&self, name: &str, flags: OFlags) -> Result<Option<File>, StateError> {
+    pub(crate) fn file(&self, name: &str, flags: OFlags) -> Result<Option<File>, StateError> {
         check_name(name)?;
         let path = self.path.join(name);
         // NONBLOCK: a FIFO under this name must fail the check below, not hang here.
