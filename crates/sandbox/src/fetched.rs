@@ -6,8 +6,8 @@
 //! Invariant: no server writes to either. A server that could ask for a second fetch would have a
 //! way out for what it has read.
 
-use crate::os_file::{CWD, Errno, Mode, OFlags, mkdirat, openat};
-use crate::root::{read_operator_file, remove_dir_all};
+use crate::os_file::{CWD, Errno, Mode, OFlags, mkdirat, openat, read_regular_file};
+use crate::root::remove_dir_all;
 use crate::state_dir::{StateDir, StateError};
 use data_encoding::HEXLOWER;
 use serde_json::Value;
@@ -290,7 +290,7 @@ pub fn packages_of(home: &Path, program: &Path) -> Option<PathBuf> {
 }
 
 fn manifest(directory: &Path) -> Option<Value> {
-    let text = read_operator_file(&directory.join("package.json"), MAX_MANIFEST_BYTES).ok()?;
+    let text = read_regular_file(&directory.join("package.json"), MAX_MANIFEST_BYTES).ok()?;
     serde_json::from_slice(&text).ok()
 }
 

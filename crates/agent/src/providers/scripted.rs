@@ -4,7 +4,7 @@ use super::provider::{
     Answer, AnswerFuture, ErrorClass, Finish, Provider, ProviderError, Request, Sink, Usage,
 };
 use crate::message::ToolCall;
-use picoclaw_sandbox::root::read_operator_file;
+use picoclaw_sandbox::os_file::read_regular_file;
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -61,8 +61,7 @@ impl Scripted {
                 format!("could not read the script `{}`: {why}", self.path.display()),
             )
         };
-        let bytes =
-            read_operator_file(&self.path, MAX_SCRIPT_BYTES).map_err(|why| unread(why.to_string()))?;
+        let bytes = read_regular_file(&self.path, MAX_SCRIPT_BYTES).map_err(|why| unread(why.to_string()))?;
         String::from_utf8(bytes).map_err(|_| unread("it is not UTF-8".to_owned()))
     }
 }

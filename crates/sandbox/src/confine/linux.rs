@@ -10,8 +10,8 @@ use crate::isolate::{
     set_network_variables, toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
+use crate::os_file::read_regular_file;
 use crate::protect::Protection;
-use crate::root::read_operator_file;
 use crate::state_dir::StateDir;
 use picoclaw_policy::config::{ExposeMode, IsolationConfig};
 use std::path::{Path, PathBuf};
@@ -199,7 +199,7 @@ fn show_passwd(plan: &mut Plan, instance: &Instance, user: &UserEnvironment, hos
     let is_passwd = |rule: &MountRule| rule.target() == Path::new("/etc/passwd");
     let is_taken = plan.mounts.iter().any(|rule| Path::new(HOME_LINK).starts_with(rule.target()));
     let Some(at) = plan.mounts.iter().position(is_passwd).filter(|_| !is_taken) else { return };
-    let Ok(text) = read_operator_file(Path::new("/etc/passwd"), MAX_PASSWD_BYTES) else { return };
+    let Ok(text) = read_regular_file(Path::new("/etc/passwd"), MAX_PASSWD_BYTES) else { return };
     let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let name = ["USER", "LOGNAME"].iter().find_map(|name| environment::get(host, name)?.to_str());
     let text = passwd_with_home(&String::from_utf8_lossy(&text), ids, name.unwrap_or_default(), HOME_LINK);

@@ -35,7 +35,7 @@ pub use linux::*;
 pub use macos::*;
 #[cfg(not(target_os = "macos"))]
 pub(crate) use path_handle::{lstat_beneath, stat_path};
-pub(crate) use regular_file::read_regular_file;
+pub use regular_file::read_regular_file;
 #[cfg(unix)]
 pub use unix::*;
 #[cfg(windows)]

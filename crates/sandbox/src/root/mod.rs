@@ -24,7 +24,6 @@ mod locate;
 mod locks;
 mod metadata;
 mod openat2_resolver;
-mod operator_file;
 mod place;
 #[cfg_attr(target_os = "macos", path = "preserve_metadata_macos.rs")]
 #[cfg_attr(windows, path = "preserve_metadata_windows.rs")]
@@ -45,7 +44,6 @@ mod tests;
 
 pub use error::RootError;
 pub use list::{Entry, EntryKind, Listing, Page};
-pub use operator_file::read_operator_file;
 pub use place::Place;
 pub use protected_inodes::ProtectedInodes;
 pub use read::{Excerpt, More, Span};

@@ -10,7 +10,7 @@ use picoclaw_policy::config::{McpServerConfig, McpTransport};
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::helper::{HelperSpec, RunningHelper};
 use picoclaw_sandbox::launch::{CancelToken, Deadline, Output, OutputLimit, Principal, Stdin, Streams};
-use picoclaw_sandbox::root::read_operator_file;
+use picoclaw_sandbox::os_file::read_regular_file;
 use picoclaw_sandbox::warden::Warden;
 use rmcp::model::CallToolResult;
 use rmcp::service::ServiceError;
@@ -259,7 +259,7 @@ fn read_operator_text(path: &Path, warden: &Warden) -> Result<String, String> {
     if warden.is_agent_writable(path) {
         return Err(format!("`{shown}` lies where an agent can write, in a workspace or a shared directory"));
     }
-    let read = read_operator_file(path, MAX_ENV_FILE_BYTES)
+    let read = read_regular_file(path, MAX_ENV_FILE_BYTES)
         .map_err(|why| format!("could not read `{shown}`: {why}"))?;
     String::from_utf8(read).map_err(|_| format!("`{shown}` is not UTF-8 text"))
 }
