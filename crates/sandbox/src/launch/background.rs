@@ -3,7 +3,8 @@
 use crate::launch::cancel::CancelToken;
 use crate::launch::error::LaunchError;
 use crate::launch::output_limit::{HeadTail, OutputLimit, TruncatedOutput};
-use crate::launch::platform::{BackgroundChild, KERNEL_TIMEOUT, KILL_TIMEOUT, Running, start};
+use crate::launch::platform::{BackgroundChild, Running, start};
+use crate::launch::run::{KERNEL_TIMEOUT, KILL_TIMEOUT};
 use crate::launch::spec::LaunchSpec;
 use crate::launch::status::Status;
 use crate::launch::streams::WindowSize;

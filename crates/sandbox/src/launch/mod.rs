@@ -46,8 +46,7 @@ pub use error::{LaunchError, ProgramError};
 pub use linux::RelayedStreams;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
-    KERNEL_TIMEOUT, RelayedPipe, RelayedTerminal, TERMINATE_TIMEOUT, TreeLimits, UserTerminal, has_children,
-    set_size, stream,
+    RelayedPipe, RelayedTerminal, TERMINATE_TIMEOUT, TreeLimits, UserTerminal, has_children, set_size, stream,
 };
 pub use output_limit::{HeadTail, OutputLimit, TruncatedOutput};
 pub use platform::{
@@ -58,6 +57,8 @@ pub(crate) use platform::{SHELL_NAMES, is_program, shells};
 pub use principal::Principal;
 pub(crate) use publish::ListeningPort;
 pub use publish::{PublishError, PublishedPort};
+#[cfg(target_os = "linux")]
+pub(crate) use run::KERNEL_TIMEOUT;
 pub use run::run_to_end;
 pub(crate) use shell::Shell;
 pub use spec::{Deadline, LaunchSpec, WorkDir};

@@ -7,7 +7,7 @@ use crate::launch::streams::Streams;
 use crate::os_file::{CWD, Errno, Mode, O_PATH, OFlags, OwnedFd, openat};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Everything about one child. Starting it looks up no name but the program's absolute path.
 #[derive(Debug)]
@@ -55,4 +55,14 @@ pub enum Deadline {
     After(Duration),
     /// Without limit.
     None,
+}
+
+impl Deadline {
+    /// When a child must end that began at `started`.
+    pub(in crate::launch) fn moment(self, started: Instant) -> Option<Instant> {
+        match self {
+            Self::After(time) => started.checked_add(time),
+            Self::None => None,
+        }
+    }
 }

@@ -17,10 +17,10 @@ use std::path::PathBuf;
 
 /// This process's ends of the pipes, and the bytes to write to standard input.
 #[derive(Debug, Default)]
-pub(super) struct ParentStreams {
-    pub(super) stdin: Option<OwnedFd>,
-    pub(super) stdout: Option<OwnedFd>,
-    pub(super) stderr: Option<OwnedFd>,
+pub(in crate::launch) struct ParentStreams {
+    pub(in crate::launch) stdin: Option<OwnedFd>,
+    pub(in crate::launch) stdout: Option<OwnedFd>,
+    pub(in crate::launch) stderr: Option<OwnedFd>,
     pub(super) terminal: Option<OwnedFd>,
     pub(super) relayed: RelayedStreams,
     pub(super) input: Vec<u8>,

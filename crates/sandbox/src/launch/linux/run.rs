@@ -3,15 +3,12 @@
 use crate::launch::cancel::CancelToken;
 use crate::launch::error::LaunchError;
 use crate::launch::linux::pipe_pump::PipePump;
-use crate::launch::linux::running::{KERNEL_TIMEOUT, KILL_TIMEOUT, Running, TERMINATE_TIMEOUT};
+use crate::launch::linux::running::{Running, TERMINATE_TIMEOUT};
 use crate::launch::linux::start::StartingChild;
-use crate::launch::run::OutputStream;
+use crate::launch::run::{DRAIN_TIMEOUT, KERNEL_TIMEOUT, KILL_TIMEOUT, OutputStream};
 use crate::launch::spec::LaunchSpec;
 use crate::launch::status::{Finished, Status};
-use std::time::{Duration, Instant};
-
-/// How long output is read after the tree has ended; an unrelated process may hold the pipe.
-const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
+use std::time::Instant;
 
 /// Runs a child as [`run_to_end`](crate::launch::run_to_end) does; kills the tree when `cancel` is cancelled, and passes output to `on_output` as it comes.
 pub fn run_with_output(

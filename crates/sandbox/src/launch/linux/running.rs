@@ -4,32 +4,29 @@ use crate::launch::linux::child_streams::{ParentStreams, set_size};
 use crate::launch::linux::net_counters::NetCounters;
 use crate::launch::linux::own_streams::RelayedStreams;
 use crate::launch::linux::supervisor_handle::SupervisorHandle;
-use crate::launch::output_limit::{HeadTail, OutputLimit};
-use crate::launch::spec::{Deadline, LaunchSpec};
+use crate::launch::output_limit::OutputLimit;
+use crate::launch::run::{KERNEL_TIMEOUT, KILL_TIMEOUT};
+use crate::launch::spec::LaunchSpec;
 use crate::launch::status::{Limit, Status};
 use crate::launch::streams::WindowSize;
 use picoclaw_sys::linux::{SupervisorCommand, prefer_short_slices};
 use rustix::process::Signal;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long after SIGTERM a supervisor is killed itself, and the rest of its tree with it: the two seconds that processes
 /// have, and a moment more for a supervisor that is about to end them.
 pub(crate) const TERMINATE_TIMEOUT: Duration = Duration::from_millis(2_200);
-/// The same after SIGKILL.
-pub(in crate::launch) const KILL_TIMEOUT: Duration = Duration::from_millis(100);
-/// How long the kernel may take to end a tree whose supervisor was killed.
-pub(crate) const KERNEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A running child and its pipes. Dropping it kills the child and everything it started.
 #[derive(Debug)]
 pub struct Running {
     pub(super) supervisor: Arc<SupervisorHandle>,
-    pub(super) streams: ParentStreams,
+    pub(in crate::launch) streams: ParentStreams,
     pub(in crate::launch) started: Instant,
     pub(super) deadline: Option<Instant>,
-    output_limit: OutputLimit,
+    pub(in crate::launch) output_limit: OutputLimit,
 }
 
 impl Running {
@@ -37,10 +34,7 @@ impl Running {
         // This thread will wait for the deadline, perhaps among a thousand busy processes.
         prefer_short_slices();
         let started = Instant::now();
-        let deadline = match spec.deadline {
-            Deadline::After(time) => started.checked_add(time),
-            Deadline::None => None,
-        };
+        let deadline = spec.deadline.moment(started);
         Self { supervisor, streams, started, deadline, output_limit: spec.output_limit }
     }
 
@@ -74,21 +68,6 @@ impl Running {
     /// The signal by which the command was stopped since the last call. It stays stopped until it is sent SIGCONT.
     pub fn take_stop(&self) -> Option<Signal> {
         self.supervisor.take_stop()
-    }
-
-    /// The pipe to its standard input, non-blocking; `None` when there is none or it was taken.
-    pub fn take_stdin(&mut self) -> Option<OwnedFd> {
-        self.streams.stdin.take()
-    }
-
-    /// The pipe from its standard output, non-blocking.
-    pub fn take_stdout(&mut self) -> Option<OwnedFd> {
-        self.streams.stdout.take()
-    }
-
-    /// The pipe from its standard error, non-blocking.
-    pub fn take_stderr(&mut self) -> Option<OwnedFd> {
-        self.streams.stderr.take()
     }
 
     /// What stands in for this process's own streams.
@@ -152,10 +131,6 @@ impl Running {
             self.kill_supervisor();
             self.supervisor.wait_until(Some(Instant::now() + KERNEL_TIMEOUT));
         }
-    }
-
-    pub(in crate::launch) fn new_output(&self) -> HeadTail {
-        HeadTail::new(self.output_limit)
     }
 }
 

@@ -8,8 +8,8 @@ mod child_setup;
 mod own_process;
 mod start;
 
+pub(super) use super::threads::BackgroundChild;
 pub use super::threads::NetCounters;
-pub(super) use super::threads::{BackgroundChild, KERNEL_TIMEOUT, KILL_TIMEOUT};
 pub use super::threads::{ClosedNetwork, Running, run_with_output, wait_for_supervisors};
 pub use super::unix::find_program;
 pub(crate) use super::unix::{SHELL_NAMES, is_program, shells};

@@ -10,9 +10,9 @@ use std::io;
 /// This process's ends of the pipes, and the bytes to write to standard input.
 #[derive(Debug, Default)]
 pub(in crate::launch) struct ParentStreams {
-    pub(super) stdin: Option<OwnedFd>,
-    pub(super) stdout: Option<OwnedFd>,
-    pub(super) stderr: Option<OwnedFd>,
+    pub(in crate::launch) stdin: Option<OwnedFd>,
+    pub(in crate::launch) stdout: Option<OwnedFd>,
+    pub(in crate::launch) stderr: Option<OwnedFd>,
     pub(super) input: Vec<u8>,
 }
 

@@ -10,5 +10,4 @@ pub(super) use background_child::BackgroundChild;
 pub(super) use child_streams::open as open_streams;
 pub use no_network::{ClosedNetwork, NetCounters};
 pub use run::run_with_output;
-pub(super) use running::{KERNEL_TIMEOUT, KILL_TIMEOUT};
 pub use running::{Running, wait_for_supervisors};

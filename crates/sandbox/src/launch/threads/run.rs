@@ -4,7 +4,7 @@ use super::running::Running;
 use crate::launch::cancel::CancelToken;
 use crate::launch::error::LaunchError;
 use crate::launch::platform::start;
-use crate::launch::run::OutputStream;
+use crate::launch::run::{DRAIN_TIMEOUT, OutputStream};
 use crate::launch::spec::LaunchSpec;
 use crate::launch::status::{Finished, Status};
 use crate::os_file::OwnedFd;
@@ -17,8 +17,6 @@ use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long output is read after the tree has ended.
-const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 /// How often a tree that is to end and has not is killed: one signal may miss a process that is just being started.
 const KILL_INTERVAL: Duration = Duration::from_secs(3);
 /// The size of a read buffer.

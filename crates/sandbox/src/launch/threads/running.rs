@@ -2,36 +2,28 @@
 
 use super::child_streams::ParentStreams;
 use super::no_network::NetCounters;
-use crate::launch::output_limit::{HeadTail, OutputLimit};
+use crate::launch::output_limit::OutputLimit;
 use crate::launch::platform::Child;
-use crate::launch::spec::{Deadline, LaunchSpec};
+use crate::launch::run::KERNEL_TIMEOUT;
+use crate::launch::spec::LaunchSpec;
 use crate::launch::status::{Limit, Status};
-use crate::os_file::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// How long a tree that was killed may take until its end is seen.
-pub(in crate::launch) const KILL_TIMEOUT: Duration = Duration::from_millis(100);
-/// How long the kernel may take to end it.
-pub(in crate::launch) const KERNEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A running child and its pipes. Dropping it kills the child and everything it started.
 #[derive(Debug)]
 pub struct Running {
     pub(super) child: Arc<Child>,
-    pub(super) streams: ParentStreams,
+    pub(in crate::launch) streams: ParentStreams,
     pub(in crate::launch) started: Instant,
     pub(super) deadline: Option<Instant>,
-    output_limit: OutputLimit,
+    pub(in crate::launch) output_limit: OutputLimit,
 }
 
 impl Running {
     pub(in crate::launch) fn new(child: Child, streams: ParentStreams, spec: &LaunchSpec) -> Self {
         let started = Instant::now();
-        let deadline = match spec.deadline {
-            Deadline::After(time) => started.checked_add(time),
-            Deadline::None => None,
-        };
+        let deadline = spec.deadline.moment(started);
         let child = Arc::new(child);
         Self { child, streams, started, deadline, output_limit: spec.output_limit }
     }
@@ -44,21 +36,6 @@ impl Running {
     /// The counters of a closed network, which it never has.
     pub fn take_net_counters(&self) -> NetCounters {
         NetCounters
-    }
-
-    /// The pipe to its standard input; `None` when there is none or it was taken.
-    pub fn take_stdin(&mut self) -> Option<OwnedFd> {
-        self.streams.stdin.take()
-    }
-
-    /// The pipe from its standard output.
-    pub fn take_stdout(&mut self) -> Option<OwnedFd> {
-        self.streams.stdout.take()
-    }
-
-    /// The pipe from its standard error.
-    pub fn take_stderr(&mut self) -> Option<OwnedFd> {
-        self.streams.stderr.take()
     }
 
     /// Ends the whole tree. Returns at once.
@@ -100,10 +77,6 @@ impl Running {
         }
         self.child.kill();
         status.unwrap_or(Status::TimedOut)
-    }
-
-    pub(in crate::launch) fn new_output(&self) -> HeadTail {
-        HeadTail::new(self.output_limit)
     }
 }
 

@@ -7,8 +7,8 @@ mod own_process;
 mod shell;
 mod start;
 
+pub(super) use super::threads::BackgroundChild;
 pub use super::threads::NetCounters;
-pub(super) use super::threads::{BackgroundChild, KERNEL_TIMEOUT, KILL_TIMEOUT};
 pub use super::threads::{ClosedNetwork, Running, run_with_output, wait_for_supervisors};
 pub(super) use child::Child;
 pub use child_setup::ChildSetup;
