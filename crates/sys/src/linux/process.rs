@@ -1,8 +1,8 @@
 //! A process of the host by a pidfd: its PID cannot be reused unnoticed.
 
+use crate::linux::proc_stat::ProcStat;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{CWD, Mode, OFlags, openat};
-use rustix::io::{Errno, read};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -23,14 +23,7 @@ impl Process {
 
     /// When a process began, in clock ticks since boot: field 22 of `/proc/PID/stat`.
     pub fn start_time(pid: i32) -> Option<u64> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = openat(CWD, format!("/proc/{pid}/stat"), flags, Mode::empty()).ok()?;
-        let mut bytes = [0; 1024];
-        let count = read(&file, &mut bytes).ok()?;
-        let text = String::from_utf8_lossy(bytes.get(..count)?);
-        // Field 2 is the program's name in parentheses and may hold any character; field 3 follows the
-        // last one.
-        text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+        ProcStat::read(pid)?.number(22)
     }
 
     /// Asks it to end (SIGTERM).

@@ -5,10 +5,9 @@
 //!
 //! Invariant: a [`ProcessTree`] allocates only when it is created.
 
+use crate::linux::proc_stat::ProcStat;
 use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open, pidfd_send_signal, waitpid};
-use std::ffi::CStr;
-use std::io::Write as _;
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
@@ -173,25 +172,11 @@ fn signal_process(process: Process, signal: Signal) {
 
 /// A process, by `/proc/<pid>/stat`.
 fn process(pid: i32) -> Option<Process> {
-    let mut buffer = [0u8; 512];
-    let stat = read_proc(pid, "stat", &mut buffer)?;
-    // The name is in parentheses and may contain any character; the last parenthesis closes it.
-    let name_end = stat.iter().rposition(|byte| *byte == b')')?;
-    let mut fields = stat.get(name_end.checked_add(2)?..)?.split(|byte| *byte == b' ');
-    let (state, parent) = (fields.next()?, number(fields.next()?)?);
-    // The number of threads. The first of several may have ended before the others.
-    let threads = number(fields.nth(15)?)?;
-    Some(Process { pid, parent, has_ended: state == b"Z" && threads <= 1, is_selected: false })
-}
-
-/// Reads `/proc/<pid>/<file>` into `buffer`.
-fn read_proc<'b>(pid: i32, file: &str, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
-    let mut path = [0u8; 40];
-    write!(path.as_mut_slice(), "/proc/{pid}/{file}\0").ok()?;
-    let path = CStr::from_bytes_until_nul(&path).ok()?;
-    let file = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
-    let length = rustix::io::read(&file, &mut *buffer).ok()?;
-    buffer.get(..length)
+    let stat = ProcStat::read(pid)?;
+    // The first of several threads may have ended before the others.
+    let has_one_thread = stat.number::<i32>(20)? <= 1;
+    let has_ended = stat.field(3)? == b"Z" && has_one_thread;
+    Some(Process { pid, parent: stat.number(4)?, has_ended, is_selected: false })
 }
 
 /// The decimal number at the start of `text`.

@@ -3,7 +3,7 @@
 //! `/proc/PID/cmdline` is readable for every process that sees PID: a command in a pid namespace sees its supervisor, whose
 //! memory is a copy of picoclaw's, and arguments of `picoclaw run --env` may be secrets.
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use crate::linux::proc_stat::ProcStat;
 use std::sync::OnceLock;
 
 /// The memory that holds the argument strings and, behind them, the environment strings.
@@ -17,20 +17,12 @@ impl ArgvRegion {
     /// Finds the region of this process in `/proc/self/stat`; `None` where that is not possible.
     pub(crate) fn find() -> Option<Self> {
         static REGION: OnceLock<Option<ArgvRegion>> = OnceLock::new();
-        *REGION.get_or_init(|| {
-            let file =
-                openat(CWD, c"/proc/self/stat", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
-            let mut stat = [0; 2048];
-            let length = rustix::io::read(&file, &mut stat).ok()?;
-            Self::parse(&String::from_utf8_lossy(stat.get(..length)?))
-        })
+        *REGION.get_or_init(|| Self::of(&ProcStat::of_this_process()?))
     }
 
-    fn parse(stat: &str) -> Option<Self> {
-        // The second field is the program's name, in parentheses; it may contain any character. Fields 48 to 51 are
-        // arg_start, arg_end, env_start and env_end.
-        let mut addresses = stat.rsplit(')').next()?.split_whitespace().skip(45).map(str::parse::<usize>);
-        let (start, end) = (addresses.next()?.ok()?, addresses.nth(2)?.ok()?);
+    fn of(stat: &ProcStat) -> Option<Self> {
+        // Fields 48 to 51 are arg_start, arg_end, env_start and env_end.
+        let (start, end): (usize, usize) = (stat.number(48)?, stat.number(51)?);
         let is_plausible = start != 0 && start < end && end - start < (8 << 20);
         is_plausible.then_some(Self { start, end })
     }

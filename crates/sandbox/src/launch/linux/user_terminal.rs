@@ -1,7 +1,7 @@
 //! A terminal of the user, behind standard streams of this process.
 
 use crate::launch::streams::WindowSize;
-use picoclaw_sys::linux::is_foreground;
+use picoclaw_sys::linux::{ProcStat, is_foreground};
 use rustix::fs::{CWD, Dev, Mode, OFlags, fcntl_getfl, major, minor, openat};
 use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::tcgetwinsize;
@@ -125,17 +125,12 @@ fn owner(number: usize, device: Dev) -> TerminalOwner {
 
 /// Whether a terminal is the controlling terminal of a process, as far as this process can see. `/dev/tty` and `/dev/console`
 /// do not tell which terminal they are.
-#[expect(clippy::disallowed_methods, reason = "procfs lies outside every root")]
 fn has_session(device: Dev) -> bool {
     let Ok(processes) = std::fs::read_dir("/proc") else { return true };
     let number = device_number(device);
-    let of_process = |path: std::path::PathBuf| {
-        let stat = std::fs::read(path.join("stat")).ok()?;
-        let stat = String::from_utf8_lossy(&stat);
-        // After the name, in which anything may stand: state, parent, group, session, terminal.
-        stat.rsplit(')').next()?.split_whitespace().nth(4)?.parse::<i64>().ok()
-    };
-    major(device) == 5 || processes.flatten().any(|process| of_process(process.path()) == Some(number))
+    let of_process =
+        |name: std::ffi::OsString| ProcStat::read(name.to_str()?.parse().ok()?)?.number::<i64>(7);
+    major(device) == 5 || processes.flatten().any(|process| of_process(process.file_name()) == Some(number))
 }
 
 /// A device number as `/proc/PID/stat` writes it.
