@@ -10,7 +10,7 @@ use picoclaw_policy::config::{
     home_directories, system_directories, system_directory,
 };
 use picoclaw_policy::{AgentId, CleanPath};
-use picoclaw_sandbox::isolate::MountTable;
+use picoclaw_sandbox::os_file::MountTable;
 use picoclaw_sandbox::os_file::{AtFlags, CWD, identity as identity_of, statat};
 use picoclaw_sandbox::printable_path;
 use std::path::{Path, PathBuf};

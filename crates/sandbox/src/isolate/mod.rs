@@ -22,8 +22,6 @@ mod linux;
 mod macos;
 mod mount_rules;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "mounts are Linux's"))]
-mod mount_table;
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "mounts are Linux's"))]
 mod network_settings;
 #[cfg(not(target_os = "linux"))]
 mod no_fence;
@@ -65,7 +63,6 @@ pub use host_files::{HostEntry, HostEntryKind, HostFiles, LiveHost};
 #[cfg(target_os = "linux")]
 pub use linux::{bwrap_arguments, choose_backend, find_bwrap};
 pub use mount_rules::{MountReason, MountRule};
-pub use mount_table::MountTable;
 #[cfg(target_os = "linux")]
 pub(crate) use network_settings::set_network_variables;
 pub use passwd::passwd_with_home;

@@ -9,6 +9,8 @@ mod entry;
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "mounts are Linux's"))]
+pub(crate) mod mount_table;
 #[cfg(not(target_os = "macos"))]
 mod path_handle;
 mod regular_file;
@@ -33,6 +35,7 @@ pub(crate) use entry::{DirEntryHandle, Lookup, open_entry, read_entry_link};
 pub use linux::*;
 #[cfg(target_os = "macos")]
 pub use macos::*;
+pub use mount_table::MountTable;
 #[cfg(not(target_os = "macos"))]
 pub(crate) use path_handle::{lstat_beneath, stat_path};
 pub use regular_file::read_regular_file;

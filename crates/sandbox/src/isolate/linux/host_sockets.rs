@@ -9,7 +9,7 @@ use crate::isolate::host_files::HostEntryKind;
 use crate::isolate::linux::kernel_error;
 use crate::isolate::linux::sock_diag::{BoundSocket, bound_sockets};
 use crate::isolate::mount_rules::{MountReason, MountRule, ordered};
-use crate::isolate::mount_table::{MountTable, Place};
+use crate::os_file::mount_table::{MountTable, Place};
 use picoclaw_policy::config::ExposeMode;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Errno;

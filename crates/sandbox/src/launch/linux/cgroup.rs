@@ -4,6 +4,7 @@
 //! are writable. A group is locked by its launcher: one that can be locked was left by a launcher that was killed.
 
 use crate::file_lock::FileLock;
+use crate::os_file::MountTable;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, unlinkat};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -45,10 +46,10 @@ struct Group {
 impl Cgroup {
     /// Makes a group beneath the one of this process; `None` where it may not, or a controller is missing.
     pub(super) fn new(limits: TreeLimits) -> Option<Self> {
-        Self::among(&read(Path::new("/proc/self/cgroup"))?, &read(Path::new("/proc/self/mountinfo"))?, limits)
+        Self::among(&read(Path::new("/proc/self/cgroup"))?, &MountTable::read(), limits)
     }
 
-    fn among(own: &str, mounts: &str, limits: TreeLimits) -> Option<Self> {
+    fn among(own: &str, mounts: &MountTable, limits: TreeLimits) -> Option<Self> {
         v2_parents(own, mounts)
             .iter()
             .find_map(|parent| Self::v2(parent, limits))
@@ -75,7 +76,7 @@ impl Cgroup {
         Some(Self { memory, pids: None })
     }
 
-    fn v1(own: &str, mounts: &str, limits: TreeLimits) -> Option<Self> {
+    fn v1(own: &str, mounts: &MountTable, limits: TreeLimits) -> Option<Self> {
         let memory = Group::new(&v1_dir(own, mounts, "memory")?)?;
         let pids = Group::new(&v1_dir(own, mounts, "pids")?)?;
         if limits.memory_bytes > 0 {
@@ -196,34 +197,22 @@ fn kill_all(dir: &Path) {
 }
 
 /// The directories of the v2 hierarchy in which a group may be made.
-fn v2_parents(own: &str, mounts: &str) -> Vec<PathBuf> {
+fn v2_parents(own: &str, mounts: &MountTable) -> Vec<PathBuf> {
     let path = own.lines().find_map(|line| line.strip_prefix("0::"));
-    let (Some(path), Some(mount)) = (path, mount_point(mounts, "cgroup2", None)) else { return Vec::new() };
+    let (Some(path), Some(mount)) = (path, mounts.point_of("cgroup2", None)) else { return Vec::new() };
     let dir = mount.join(path.trim_start_matches('/'));
-    let above = dir.parent().filter(|above| above.starts_with(&mount)).map(Path::to_owned);
+    let above = dir.parent().filter(|above| above.starts_with(mount)).map(Path::to_owned);
     [Some(dir), above].into_iter().flatten().collect()
 }
 
 /// The directory of this process in the hierarchy of a v1 controller.
-fn v1_dir(own: &str, mounts: &str, controller: &str) -> Option<PathBuf> {
+fn v1_dir(own: &str, mounts: &MountTable, controller: &str) -> Option<PathBuf> {
     let path = own.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
         let controllers = fields.next()?;
         controllers.split(',').any(|name| name == controller).then(|| fields.next()).flatten()
     })?;
-    Some(mount_point(mounts, "cgroup", Some(controller))?.join(path.trim_start_matches('/')))
-}
-
-/// Where a hierarchy is mounted, by `/proc/self/mountinfo`: the mount point is the fifth field; type, source and options
-/// follow ` - `.
-fn mount_point(mounts: &str, kind: &str, controller: Option<&str>) -> Option<PathBuf> {
-    mounts.lines().find_map(|line| {
-        let (fields, rest) = line.split_once(" - ")?;
-        let rest: Vec<_> = rest.split(' ').collect();
-        let has = |name| rest.get(2).is_some_and(|options| options.split(',').any(|option| option == name));
-        let fits = rest.first() == Some(&kind) && controller.is_none_or(has);
-        fits.then(|| fields.split(' ').nth(4).map(PathBuf::from)).flatten()
-    })
+    Some(mounts.point_of("cgroup", Some(controller))?.join(path.trim_start_matches('/')))
 }
 
 fn open(path: &Path, flags: OFlags) -> Option<OwnedFd> {
@@ -258,7 +247,8 @@ mod tests {
 
     impl Host {
         fn new(files: &[(&str, &str)]) -> Self {
-            let host = Self { dir: tempfile::tempdir().unwrap() };
+            // The kernel writes a space in a mount point as `\040`.
+            let host = Self { dir: tempfile::Builder::new().prefix("a host ").tempdir().unwrap() };
             for (name, text) in files {
                 fs::create_dir_all(host.path(name).parent().unwrap()).unwrap();
                 write(&host.path(name), text).unwrap();
@@ -271,12 +261,12 @@ mod tests {
         }
 
         fn group(&self, own: &str) -> Option<Cgroup> {
-            let dir = self.dir.path().display();
+            let dir = self.dir.path().display().to_string().replace(' ', "\\040");
             let mounts = format!(
                 "31 23 0:28 / /sys rw - tmpfs tmpfs rw\n41 31 0:38 / {dir}/two rw,relatime - cgroup2 cgroup2 rw\n35 31 0:32 / \
                  {dir}/memory rw - cgroup cgroup rw,memory\n39 31 0:36 / {dir}/pids rw - cgroup cgroup rw,pids\n"
             );
-            Cgroup::among(own, &mounts, LIMITS)
+            Cgroup::among(own, &MountTable::parse(mounts.as_bytes()), LIMITS)
         }
     }
 

@@ -2,8 +2,7 @@
 //!
 //! Two paths may lead to one file by bind mounts; its place in its file system is the same.
 
-use crate::os_file::{CWD, Mode, OFlags, openat};
-use std::ffi::OsString;
+use super::{CWD, Mode, OFlags, openat, os_str};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -18,17 +17,21 @@ struct Mount {
     root: PathBuf,
     /// Where.
     point: PathBuf,
+    /// The type of the file system.
+    kind: String,
+    /// Its own options, separated by commas.
+    options: String,
 }
 
 /// A path, and its place in its file system.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// The device, in the kernel's own 32 bits; unknown without a table.
-    pub(super) device: Option<u32>,
+    pub(crate) device: Option<u32>,
     /// The path within the file system.
-    pub(super) inner: PathBuf,
+    pub(crate) inner: PathBuf,
     /// The path.
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 impl MountTable {
@@ -45,7 +48,7 @@ impl MountTable {
         Self::parse(&text)
     }
 
-    fn parse(text: &[u8]) -> Self {
+    pub(crate) fn parse(text: &[u8]) -> Self {
         Self(text.split(|byte| *byte == b'\n').filter_map(mount).collect())
     }
 
@@ -61,8 +64,15 @@ impl MountTable {
         aliases
     }
 
+    /// Where a file system of this type, and with this option, is mounted first.
+    pub(crate) fn point_of(&self, kind: &str, option: Option<&str>) -> Option<&Path> {
+        let has = |mount: &Mount, option| mount.options.split(',').any(|own| own == option);
+        let fits = |mount: &&Mount| mount.kind == kind && option.is_none_or(|option| has(mount, option));
+        self.0.iter().find(fits).map(|mount| mount.point.as_path())
+    }
+
     /// The place of a canonical path.
-    pub(super) fn place(&self, path: &Path) -> Place {
+    pub(crate) fn place(&self, path: &Path) -> Place {
         let above = self.0.iter().filter(|mount| path.starts_with(&mount.point));
         // The last of several on one directory hides the others.
         let innermost = above.max_by_key(|mount| mount.point.as_os_str().len());
@@ -76,7 +86,7 @@ impl MountTable {
     }
 
     /// The place of a tree, and those of the mounts in it.
-    pub(super) fn places(&self, tree: &Path) -> Vec<Place> {
+    pub(crate) fn places(&self, tree: &Path) -> Vec<Place> {
         let within = self.0.iter().filter(|mount| mount.point.starts_with(tree) && mount.point != tree);
         std::iter::once(self.place(tree)).chain(within.map(|mount| self.place(&mount.point))).collect()
     }
@@ -84,19 +94,21 @@ impl MountTable {
 
 impl Place {
     /// The path of `other` by way of this one; `None` if it does not lie in it.
-    pub(super) fn path_of(&self, other: &Place) -> Option<PathBuf> {
+    pub(crate) fn path_of(&self, other: &Place) -> Option<PathBuf> {
         let rest = other.inner.strip_prefix(&self.inner).ok()?;
         (self.device == other.device).then(|| joined(&self.path, rest))
     }
 }
 
-/// One line: id, parent, device, root, mount point, and more.
+/// One line: id, parent, device, root, mount point, and more; after a dash type, source and options.
 fn mount(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|byte| *byte == b' ').skip(2);
     let (major, minor) = std::str::from_utf8(fields.next()?).ok()?.split_once(':')?;
     let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
     let (root, point) = (unescaped(fields.next()?), unescaped(fields.next()?));
-    Some(Mount { device: major << 20 | minor, root, point })
+    let mut fields = fields.skip_while(|field| *field != b"-").map(String::from_utf8_lossy).skip(1);
+    let (kind, options) = (fields.next().unwrap_or_default(), fields.nth(1).unwrap_or_default());
+    Some(Mount { device: major << 20 | minor, root, point, kind: kind.into(), options: options.into() })
 }
 
 /// Space, tab, line feed and backslash are written as three octal digits.
@@ -117,22 +129,11 @@ fn unescaped(field: &[u8]) -> PathBuf {
             }
         }
     }
-    os_string(bytes).into()
+    os_str(&bytes).into()
 }
 
 fn joined(above: &Path, rest: &Path) -> PathBuf {
     above.components().chain(rest.components()).collect()
-}
-
-#[cfg(unix)]
-fn os_string(bytes: Vec<u8>) -> OsString {
-    std::os::unix::ffi::OsStringExt::from_vec(bytes)
-}
-
-/// There is no table that would be read.
-#[cfg(not(unix))]
-fn os_string(bytes: Vec<u8>) -> OsString {
-    String::from_utf8_lossy(&bytes).into_owned().into()
 }
 
 #[cfg(test)]
