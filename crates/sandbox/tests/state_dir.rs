@@ -9,9 +9,10 @@
 
 use picoclaw_sandbox::bounded_lines::Line;
 use picoclaw_sandbox::state_dir::{StateDir, StateError};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 fn dir(home: &Path) -> StateDir {
@@ -213,4 +214,23 @@ fn files_are_listed_with_size_and_age_and_nothing_else_is() {
     dir.remove("b").unwrap();
     dir.remove("b").unwrap();
     assert_eq!(dir.read("b", 5).unwrap(), None);
+}
+
+#[test]
+fn a_file_that_one_writer_has_written_is_not_replaced_by_another() {
+    let home = tempfile::tempdir().unwrap();
+    for round in 0..20 {
+        let (text, barrier) = (format!("text {round}"), Barrier::new(8));
+        let start = || {
+            barrier.wait();
+            let file = dir(home.path()).ensure("text", text.as_bytes()).unwrap();
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+            file.metadata().unwrap().ino()
+        };
+        let inodes: Vec<_> = std::thread::scope(|scope| {
+            let starts: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();
+            starts.into_iter().map(|start| start.join().unwrap()).collect()
+        });
+        assert!(inodes.iter().all(|inode| *inode == inodes[0]), "round {round}: {inodes:?}");
+    }
 }

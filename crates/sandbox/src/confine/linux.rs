@@ -16,7 +16,6 @@ use crate::state_dir::StateDir;
 use picoclaw_policy::config::{ExposeMode, IsolationConfig};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A cage as planned, for any backend.
 pub(crate) struct PlannedCage<'r> {
@@ -41,9 +40,6 @@ const HOME_LINK: &str = "/run/home";
 
 /// The largest `/etc/passwd` that is read.
 const MAX_PASSWD_BYTES: u64 = 1 << 20;
-
-/// How long a start waits for another one that writes the same file.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The longest path of a temporary directory that needs no link.
 const MAX_TEMP_BYTES: usize = 60;
@@ -204,7 +200,8 @@ fn show_passwd(plan: &mut Plan, instance: &Instance, user: &UserEnvironment, hos
     let name = ["USER", "LOGNAME"].iter().find_map(|name| environment::get(host, name)?.to_str());
     let text = passwd_with_home(&String::from_utf8_lossy(&text), ids, name.unwrap_or_default(), HOME_LINK);
     // Not in the user environment, where the child could put a link in its place.
-    let Some(file) = written(instance.home(), ("passwd", "passwd"), &text) else { return };
+    let directory = StateDir::open(instance.home(), "passwd");
+    let Ok(file) = directory.and_then(|own| own.ensure("passwd", text.as_bytes())) else { return };
     if let Some(MountRule::Bind { source, .. }) = plan.mounts.get_mut(at) {
         *source = file;
         plan.mounts.push(MountRule::Symlink { target: HOME_LINK.into(), to: user.path().join("home") });
@@ -255,50 +252,8 @@ fn cage_environment(
 /// returns its path. It stands in for the system's, which it includes, so that repositories and the
 /// child's own home come before it. The child owns the directory: `None` where it has spoilt it.
 fn write_git_config(user: &UserEnvironment, git: &PassedGitConfig) -> Option<PathBuf> {
-    let ignored = written(user.path(), ("git", "ignore"), &git.ignored)?;
+    let directory = StateDir::open(user.path(), "git").ok()?;
+    let ignored = directory.ensure("ignore", git.ignored.as_bytes()).ok()?;
     let text = format!("[include]\n\tpath = /etc/gitconfig\n{}", git.config_with_ignored(&ignored));
-    written(user.path(), ("git", "config"), &text)
-}
-
-/// A file of a state directory with this text, which is written only if it has another.
-fn written(home: &Path, (directory, name): (&str, &str), text: &str) -> Option<PathBuf> {
-    let directory = StateDir::open(home, directory).ok()?;
-    let max = text.len() as u64;
-    let is_current =
-        || directory.read(name, max).ok().flatten().is_some_and(|known| known == text.as_bytes());
-    if !is_current() {
-        // Of several starts at a time one replaces the file: mounting a file that is just replaced fails with ESTALE.
-        let _lock = directory.lock("lock", LOCK_TIMEOUT).ok()?;
-        if !is_current() {
-            directory.replace(name, text.as_bytes()).ok()?;
-        }
-    }
-    Some(directory.path().join(name))
-}
-
-#[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests look at files by hand")]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::MetadataExt;
-    use std::sync::Barrier;
-
-    #[test]
-    fn a_file_that_one_start_has_written_is_not_replaced_by_another() {
-        let home = tempfile::tempdir().unwrap();
-        for round in 0..20 {
-            let (text, barrier) = (format!("text {round}"), Barrier::new(8));
-            let start = || {
-                barrier.wait();
-                let file = written(home.path(), ("passwd", "passwd"), &text).unwrap();
-                assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
-                file.metadata().unwrap().ino()
-            };
-            let inodes: Vec<_> = std::thread::scope(|scope| {
-                let starts: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();
-                starts.into_iter().map(|start| start.join().unwrap()).collect()
-            });
-            assert!(inodes.iter().all(|inode| *inode == inodes[0]), "round {round}: {inodes:?}");
-        }
-    }
+    directory.ensure("config", text.as_bytes()).ok()
 }

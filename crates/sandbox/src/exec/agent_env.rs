@@ -222,9 +222,8 @@ fn fence_environment(mut host: Variables, cage: &Variables, git_config: &Path) -
 fn write_git_config(instance: &Instance, host: &Variables) -> Result<[PathBuf; 2], ExecEnvError> {
     let git = PassedGitConfig::of(&operator_home(host), instance.home());
     let directory = StateDir::open(&instance.join("runtime-user-env"), "git")?;
-    let [config, ignored] = ["config", "ignore"].map(|name| directory.path().join(name));
-    directory.replace("ignore", git.ignored.as_bytes())?;
-    directory.replace("config", git.config_with_ignored(&ignored).as_bytes())?;
+    let ignored = directory.ensure("ignore", git.ignored.as_bytes())?;
+    let config = directory.ensure("config", git.config_with_ignored(&ignored).as_bytes())?;
     Ok([config, ignored])
 }
 

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long [`StateDir::append`] waits for another writer.
+/// How long [`StateDir::append`] and [`StateDir::ensure`] wait for another writer.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often a file that was removed before it was locked is opened anew.
@@ -124,6 +124,21 @@ impl StateDir {
         fsync(temp.file()).map_err(fault("sync"))?;
         temp.rename_to(OsStr::new(name), RenameMode::Replace).map_err(fault("replace"))?;
         fsync(&*self.dir).map_err(fault("sync the directory of"))
+    }
+
+    /// Replaces a file by `bytes` unless these are its content; its path. Of several writers at a time one replaces it:
+    /// mounting a file that is just replaced fails with ESTALE.
+    pub fn ensure(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, StateError> {
+        let is_current = || {
+            self.read(name, bytes.len() as u64).is_ok_and(|known| known.is_some_and(|known| known == bytes))
+        };
+        if !is_current() {
+            let _lock = self.lock("lock", LOCK_TIMEOUT)?;
+            if !is_current() {
+                self.replace(name, bytes)?;
+            }
+        }
+        Ok(self.path.join(name))
     }
 
     /// Appends one line to a file, which is created if need be: one lock, one write, one sync.
