@@ -82,11 +82,13 @@ impl AgentEnv {
         instance: &Instance,
         host: Variables,
     ) -> Result<Self, ExecEnvError> {
-        let home = operator_home(&host);
-        let protection = || Protection::of_workspace(own.real.as_path(), &config.isolation.protect, &home);
-        match config.tools.exec.fence {
-            _ if !config.restrict_to_workspace => Ok(Self::unconfined(host, protection())),
-            FenceMode::Off => Ok(Self::unconfined(host, protection())),
+        let fence = if config.restrict_to_workspace { config.tools.exec.fence } else { FenceMode::Off };
+        match fence {
+            FenceMode::Off => {
+                let (tree, home) = (own.real.as_path(), operator_home(&host));
+                let protection = Protection::of_workspace(tree, &config.isolation.protect, &home);
+                Ok(Self::unconfined(host, protection))
+            }
             FenceMode::Full if Fence::is_available() => Self::fenced(own, config, instance, host),
             FenceMode::Full | FenceMode::Writes => Self::write_fenced(own, config, instance, host),
         }

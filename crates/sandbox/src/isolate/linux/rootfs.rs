@@ -113,26 +113,24 @@ impl<'p> RootfsBuilder<'p> {
                 self.mount_own(target, 0o755, READ_ONLY | NO_SUID | NO_DEVICES | NO_EXEC)?;
             }
             // Nothing is made to mount on: a socket that is gone must not leave a file behind.
-            MountRule::MaskSocket { .. } => {
-                self.steps.push(Step::Bind(BindMount {
-                    source: c"/dev/null".into(),
-                    target: beneath_root(target)?,
-                    owner: PathOwner::Host,
-                    attributes: NO_SUID | NO_DEVICES | NO_EXEC | READ_ONLY,
-                    expected: None,
-                }));
-            }
+            MountRule::MaskSocket { .. } => self.mask(target, PathOwner::Host)?,
             MountRule::Hide { kind: HostEntryKind::File, .. } => {
                 let owner = self.mount_point(target, HostEntryKind::File)?;
-                self.steps.push(Step::Bind(BindMount {
-                    source: c"/dev/null".into(),
-                    target: beneath_root(target)?,
-                    owner,
-                    attributes: NO_SUID | NO_DEVICES | NO_EXEC | READ_ONLY,
-                    expected: None,
-                }));
+                self.mask(target, owner)?;
             }
         }
+        Ok(())
+    }
+
+    /// Mounts the null device, which cannot be opened there, over a file or a socket.
+    fn mask(&mut self, target: &Path, owner: PathOwner) -> Result<(), IsolateError> {
+        self.steps.push(Step::Bind(BindMount {
+            source: c"/dev/null".into(),
+            target: beneath_root(target)?,
+            owner,
+            attributes: NO_SUID | NO_DEVICES | NO_EXEC | READ_ONLY,
+            expected: None,
+        }));
         Ok(())
     }
 
