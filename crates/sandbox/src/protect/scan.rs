@@ -70,7 +70,14 @@ pub(super) enum Rank {
 /// A file's identity, size, times and mode; the default is that of an empty directory. A child cannot set the time of
 /// change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Fingerprint([i128; 5]);
+pub(super) struct Fingerprint {
+    inode: i128,
+    size: i128,
+    mode: i128,
+    /// In nanoseconds since 1970, as the time of change.
+    modified: i128,
+    changed: i128,
+}
 
 /// An entry that can be made read-only.
 #[derive(Debug)]
@@ -477,7 +484,9 @@ impl Search<'_> {
             Err(Errno::ACCESS) => self.close(path),
             Err(errno) => {
                 self.scan.is_complete = false;
-                self.scan.root_error = Some(errno).filter(|_| path.as_os_str().is_empty());
+                if path.as_os_str().is_empty() {
+                    self.scan.root_error = Some(errno);
+                }
             }
         }
         None
@@ -544,13 +553,13 @@ fn or_dot(path: &Path) -> &Path {
 impl Fingerprint {
     fn of(stat: &Stat) -> Self {
         let time = |seconds: i64, nanoseconds: i128| i128::from(seconds) * 1_000_000_000 + nanoseconds;
-        Self([
-            i128::from(stat.st_ino),
-            i128::from(stat.st_size),
-            i128::from(stat.st_mode),
-            time(stat.st_mtime, stat.st_mtime_nsec.into()),
-            time(stat.st_ctime, stat.st_ctime_nsec.into()),
-        ])
+        Self {
+            inode: stat.st_ino.into(),
+            size: stat.st_size.into(),
+            mode: stat.st_mode.into(),
+            modified: time(stat.st_mtime, stat.st_mtime_nsec.into()),
+            changed: time(stat.st_ctime, stat.st_ctime_nsec.into()),
+        }
     }
 }
 
