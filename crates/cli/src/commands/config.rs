@@ -13,7 +13,7 @@ use std::io::{self, Write};
 pub(crate) const DONE: u8 = 0;
 
 /// Exit status: the configuration is not valid.
-pub(crate) const BAD_CONFIGURATION: u8 = 2;
+const BAD_CONFIGURATION: u8 = 2;
 
 /// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The size at which a segment is left and the next one begun.
-pub(super) const SEGMENT: u64 = 16 << 20;
+const SEGMENT: u64 = 16 << 20;
 
 /// The most records between two writes of `HEAD`: a `HEAD` that is further behind was not left by a
 /// writer.
@@ -93,7 +93,7 @@ impl Writer {
     }
 
     /// Begins to keep the head outside, from this end of the chain on.
-    pub(super) fn keep_outside(&mut self, end: Head) -> Result<(), LedgerError> {
+    fn keep_outside(&mut self, end: Head) -> Result<(), LedgerError> {
         let Some(outside) = &self.outside else { return Ok(()) };
         if let Some((number, segment)) = &self.segment {
             segment.sync_data().map_err(LedgerError::io("sync", &self.files.segment_path(*number)))?;

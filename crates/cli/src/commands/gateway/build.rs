@@ -108,7 +108,7 @@ pub(super) fn check_token(config: &Config, reach: Reach) -> Result<()> {
 }
 
 /// The token of the configuration.
-pub(super) fn configured_token(config: &Config) -> Result<Option<Token>> {
+fn configured_token(config: &Config) -> Result<Option<Token>> {
     let Some(secret) = &config.gateway.token else { return Ok(None) };
     let token = Token::chosen(secret.reveal()).map_err(|why| {
         anyhow::anyhow!("`gateway.token` cannot be used: {why}\nhint: make one with `openssl rand -hex 32`")
