@@ -248,6 +248,7 @@ fn open_dir(path: &Path) -> Result<OwnedFd, StateError> {
 mod tests {
     use super::*;
     use crate::isolate::UserEnvironment;
+    use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
 
     fn prepared(home: &Path, principal: &Principal) -> PathBuf {

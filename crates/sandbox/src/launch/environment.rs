@@ -77,7 +77,7 @@ pub fn set_work_dir(variables: &mut Variables, path: &Path) {
 }
 
 /// Whether a variable of this name is taken for a secret.
-fn is_secret_name(name: &OsStr) -> bool {
+pub(crate) fn is_secret_name(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_uppercase();
     let words = SECRET_WORDS.iter().any(|word| name.contains(word));
     words
