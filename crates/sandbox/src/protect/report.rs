@@ -141,9 +141,23 @@ impl Watch {
                 };
                 Changed::new(after.entry_of(entry).1, entry, text)
             }));
+            for (path, link) in &after.links {
+                let how = match before.links.get(path) {
+                    Some(known) if known.fingerprint == link.fingerprint => continue,
+                    Some(_) => "changed",
+                    None => "new",
+                };
+                let (rank, out) =
+                    if link.leads_out { (Rank::LinkOut, " that leads out") } else { (Rank::LinkInside, "") };
+                let text = format!("`{}` ({how} link{out}: git writes through it)", name(root, path));
+                changed.push(Changed::new(rank, path, text));
+            }
             let exceeds = |scan: &Scan| scan.exceeds_mounts(&root.source, &protection.rules);
             for (is_new, text) in [
-                (before.is_complete && !after.is_complete, "more than can be searched"),
+                (
+                    before.is_complete && !after.is_complete || before.has_all_links && !after.has_all_links,
+                    "more than can be searched",
+                ),
                 (exceeds(&after) && !exceeds(&before), "more than can be protected"),
             ] {
                 changed

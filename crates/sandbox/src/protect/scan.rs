@@ -24,6 +24,12 @@ const MAX_NAMES: usize = 100_000;
 /// How many names deep the search goes.
 const MAX_DEPTH: usize = 10;
 
+/// The most directories within git directories that are read, and links there that are kept.
+const MAX_GIT_DIRECTORIES: usize = 1_000;
+
+/// How many names deep the search in git directories goes: branches have long names.
+const MAX_GIT_DEPTH: usize = 2 * MAX_DEPTH;
+
 /// The most mounts that protect files; the rest is only reported.
 const MAX_MOUNTS: usize = 128;
 
@@ -41,10 +47,14 @@ const GIT_INTERNAL: &[&str] = &["hooks", "info", "logs", "objects", "refs", "lfs
 pub(super) struct Scan {
     /// Files and links, with what tells whether they were changed.
     pub(super) files: BTreeMap<PathBuf, Fingerprint>,
+    /// Links in git directories, through which git writes. It makes none itself.
+    pub(super) links: BTreeMap<PathBuf, GitLink>,
     /// Directories of this user that cannot be listed or entered. A child can open them again.
     pub(super) closed: BTreeSet<PathBuf>,
     /// Whether all of the tree was searched, but for them.
     pub(super) is_complete: bool,
+    /// Whether all of its git directories was searched for links, but for objects.
+    pub(super) has_all_links: bool,
     /// Why nothing of the tree could be searched.
     pub(super) root_error: Option<Errno>,
     /// The entries of the list that are in the tree, each with its rank.
@@ -56,15 +66,27 @@ pub(super) struct Scan {
 /// What is mounted over a tree, by its path there.
 pub(super) type Mounts = BTreeMap<PathBuf, (HostEntryKind, ExposeMode)>;
 
+/// A link in a git directory.
+#[derive(Debug)]
+pub(super) struct GitLink {
+    pub(super) fingerprint: Fingerprint,
+    /// Whether it leads out of the tree, or what it leads to is not known.
+    pub(super) leads_out: bool,
+}
+
 /// How early an entry is named in a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
+    /// A link in a git directory that leads out.
+    LinkOut,
     /// Git's configuration leads there.
     Configured,
     /// The entry at this position of the list.
     Listed(usize),
     /// A directory that cannot be searched.
     Closed,
+    /// A link in a git directory to something in the tree.
+    LinkInside,
 }
 
 /// A file's identity, size, times and mode; the default is that of an empty directory. A child cannot set the time of
@@ -113,6 +135,32 @@ enum VisitKind {
     GitModules,
 }
 
+/// A directory in which links are looked for, since git writes there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum GitPart {
+    /// A git directory.
+    Whole,
+    /// Its objects, which are many and never written a second time.
+    Objects,
+    /// Where git directories of submodules or linked work trees lie.
+    Nested,
+    /// Anything else.
+    Other,
+}
+
+impl GitPart {
+    /// What the directory `name` of this one is, if it is searched.
+    fn part(self, name: &OsStr) -> Option<Self> {
+        let name = name.to_str().unwrap_or_default();
+        match (self, name) {
+            (Self::Whole, "objects" | "lfs") => Some(Self::Objects),
+            (Self::Whole, "modules" | "worktrees") | (Self::Nested, _) => Some(Self::Nested),
+            (Self::Objects, _) if !matches!(name, "info" | "pack") => None,
+            _ => Some(Self::Other),
+        }
+    }
+}
+
 struct Search<'s> {
     root: &'s Path,
     handle: OwnedFd,
@@ -120,6 +168,9 @@ struct Search<'s> {
     queue: VecDeque<(PathBuf, VisitKind)>,
     /// What was ever in the queue: links and settings may lead to one directory twice.
     seen: HashSet<(PathBuf, VisitKind)>,
+    /// The same for links in git directories, which come last.
+    git_queue: VecDeque<(PathBuf, GitPart)>,
+    git_seen: HashSet<PathBuf>,
     names_left: usize,
     reader: GitReader,
     scan: Scan,
@@ -129,7 +180,7 @@ impl Scan {
     /// Searches the tree at `root`, for an operator with this home.
     pub(super) fn of(root: &Path, rules: &ProtectRules, home: &Path) -> Self {
         if rules.is_empty() || rules.is_unprotected(root, Path::new("")) {
-            return Self { is_complete: true, ..Self::default() };
+            return Self { is_complete: true, has_all_links: true, ..Self::default() };
         }
         let flags = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = match openat(CWD, root, flags, Mode::empty()) {
@@ -145,9 +196,11 @@ impl Scan {
             rules,
             queue: VecDeque::new(),
             seen: HashSet::new(),
+            git_queue: VecDeque::new(),
+            git_seen: HashSet::new(),
             names_left: MAX_NAMES,
             reader: GitReader::new(root, home),
-            scan: Self { is_complete: true, ..Self::default() },
+            scan: Self { is_complete: true, has_all_links: true, ..Self::default() },
         };
         search.enqueue(PathBuf::new(), VisitKind::Project);
         for _ in 0..MAX_DIRECTORIES {
@@ -155,6 +208,7 @@ impl Scan {
             search.visit(path, kind);
         }
         search.scan.is_complete &= search.queue.is_empty() && search.reader.is_complete;
+        search.git_links();
         search.scan
     }
 
@@ -282,6 +336,9 @@ impl Search<'_> {
                     self.git_directory(&path);
                     self.configured_at(&path);
                 }
+                if is_git {
+                    self.enqueue_git_part(path.clone(), GitPart::Whole);
+                }
                 names.retain(|(name, _)| !is_certain || !GIT_STORES.iter().any(|known| name == *known));
                 self.project(&path, names);
             }
@@ -321,6 +378,7 @@ impl Search<'_> {
         for directory in [Some(git.path), git.common].into_iter().flatten() {
             if let Some(path) = self.reader.in_tree(&directory) {
                 self.git_directory(&path);
+                self.enqueue_git_part(path, GitPart::Whole);
             }
         }
     }
@@ -354,6 +412,69 @@ impl Search<'_> {
                 self.enqueue(below, VisitKind::GitModules);
             }
         }
+    }
+
+    fn enqueue_git_part(&mut self, path: PathBuf, part: GitPart) {
+        let is_off = !self.protects_git() || self.rules.is_unprotected(self.root, &path);
+        if is_off || !self.git_seen.insert(path.clone()) {
+            return;
+        }
+        if path.components().count() <= MAX_GIT_DEPTH {
+            self.git_queue.push_back((path, part));
+        } else {
+            self.scan.has_all_links = false;
+        }
+    }
+
+    /// Looks for links in git directories, with bounds of its own: how many branches there are
+    /// changes nothing for the project.
+    fn git_links(&mut self) {
+        let is_complete = std::mem::replace(&mut self.scan.is_complete, true);
+        self.names_left = MAX_NAMES;
+        for _ in 0..MAX_GIT_DIRECTORIES {
+            let Some((path, part)) = self.git_queue.pop_front() else { break };
+            let names = self.names(&path);
+            // A submodule may be called `objects`.
+            let part = if is_git_directory(&names) && part != GitPart::Other { GitPart::Whole } else { part };
+            for (name, kind) in names {
+                let below = path.join(&name);
+                match kind {
+                    FileType::Symlink => self.git_link(below),
+                    FileType::Directory => {
+                        let part = part.part(&name);
+                        part.into_iter().for_each(|part| self.enqueue_git_part(below.clone(), part));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.scan.has_all_links &= self.scan.is_complete && self.git_queue.is_empty();
+        self.scan.is_complete = is_complete;
+    }
+
+    fn git_link(&mut self, path: PathBuf) {
+        if self.scan.files.contains_key(&path) || self.rules.is_unprotected(self.root, &path) {
+            return;
+        }
+        if self.scan.links.len() >= MAX_GIT_DIRECTORIES {
+            self.scan.has_all_links = false;
+        } else if let Some(stat) = self.stat(&path) {
+            let (fingerprint, leads_out) = (Fingerprint::of(&stat), self.leads_out(&path));
+            self.scan.links.insert(path, GitLink { fingerprint, leads_out });
+        }
+    }
+
+    /// Whether a link leads out of the tree.
+    fn leads_out(&self, link: &Path) -> bool {
+        let link = self.root.join(link);
+        // Writing to a link that leads to nothing makes what it names.
+        let missing = || {
+            let target = link.parent()?.join(std::fs::read_link(&link).ok()?);
+            target.symlink_metadata().err()?;
+            std::fs::canonicalize(target.parent()?).ok()
+        };
+        let target = std::fs::canonicalize(&link).ok().or_else(missing);
+        target.is_none_or(|target| self.reader.in_tree(&target).is_none())
     }
 
     /// What is on the list in the git directory at `path`.

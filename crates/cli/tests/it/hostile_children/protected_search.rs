@@ -180,3 +180,79 @@ fn decoys_crowd_out_no_report() {
         faults.check(is_cut, format!("{level:?}: the rest is counted: {told:?}"));
     }
 }
+
+/// Each is a place of a git directory where git writes, or may write one day.
+const LINKS: &[&str] = &[
+    ".git/COMMIT_EDITMSG",
+    ".git/FETCH_HEAD",
+    ".git/ORIG_HEAD",
+    ".git/index",
+    ".git/new",
+    ".git/logs/HEAD",
+    ".git/logs/refs/remotes",
+    ".git/refs/tags",
+    ".git/refs/heads/a/b/c",
+    ".git/refs/heads/objects/aa/x",
+    ".git/info/exclude",
+    ".git/objects/aa",
+    ".git/objects/info/commit-graphs",
+    ".git/objects/pack/x.pack",
+    ".git/rebase-merge/message",
+    ".git/rr-cache/x/thisimage",
+    ".git/modules/m/FETCH_HEAD",
+    ".git/modules/deep/m/logs/HEAD",
+    ".git/modules/objects/logs/HEAD",
+    ".git/worktrees/w/COMMIT_EDITMSG",
+    "bare.git/FETCH_HEAD",
+];
+
+/// Git follows them where it writes, and makes none itself.
+#[test]
+fn links_through_which_git_writes_are_reported() {
+    let furnish =
+        "git init -q . && git init -q --bare bare.git && git config user.name t && git config user.email t@t
+        for part in modules/m modules/deep/m modules/objects worktrees/w; do
+            mkdir -p .git/$part/objects .git/$part/refs; : > .git/$part/HEAD; : > .git/$part/config
+        done
+        ln -s ../old .git/old";
+    let escape = "ln -s ../../rc .git/COMMIT_EDITMSG && echo evil > .git/MERGE_MSG";
+    let commit =
+        "git add -N . ; git commit -q --no-edit --allow-empty; cat ../rc; rm -rf .git .git/MERGE_MSG";
+    let mut faults = Faults::default();
+    for level in [Native, Bwrap, Landlock] {
+        let Some(project) = Project::new(level).filter(|_| is_here("git")) else { continue };
+        project.file("rc", "was\n");
+        host(&project, &format!("{furnish}; {escape}"));
+        assert!(host(&project, commit).starts_with("evil\n"), "the control: git writes through it");
+        host(&project, "rm -rf bare.git");
+        host(&project, furnish);
+        faults.check(project.sh(&[], "git status").stderr.is_empty(), format!("{level:?}: nothing is new"));
+        let links = LINKS.join(" ");
+        // Names that pass a directory for a git directory, so that another passes for its objects.
+        let decoys =
+            "mkdir .git/refs/heads/refs .git/modules/refs; : > .git/refs/heads/HEAD; : > .git/modules/HEAD";
+        let line =
+            "for link in $links; do mkdir -p $(dirname $link); rm -rf $link; ln -s /nowhere/rc $link; done";
+        let told = project.sh(&[], &format!("links='{links}'; {decoys}; {line}; ln -s ../file .git/inside"));
+        let record = project.instance.records().pop().unwrap()["outcome"].to_string();
+        let out =
+            LINKS.iter().map(|link| format!("`{link}` (new link that leads out: git writes through it)"));
+        for named in out.chain(["`.git/inside` (new link: git writes through it)".to_owned()]) {
+            faults.check(told.stderr.contains(&named), format!("{level:?}: {named}: {told:?}"));
+            faults.check(record.contains(&named), format!("{level:?}: recorded: {named}: {record}"));
+        }
+        let told = project.sh(&[], "true");
+        faults.check(told.stderr.is_empty(), format!("{level:?}: they are no news: {told:?}"));
+        let told = project.sh(&[], "ln -sf ../../other .git/FETCH_HEAD");
+        let named = "`.git/FETCH_HEAD` (changed link that leads out: git writes through it)";
+        faults.check(told.stderr.contains(named), format!("{level:?}: {named}: {told:?}"));
+        let told = project.sh(&["--unprotect", ".git"], "ln -s ../../other .git/unprotected");
+        faults.check(told.stderr.is_empty(), format!("{level:?}: unprotected: {told:?}"));
+        let many = "i=0; while [ $i -lt 1100 ]; do mkdir .git/refs/heads/$i; i=$((i+1)); done";
+        let told = project.sh(&[], many);
+        let is_told = told.stderr.contains("more than can be searched");
+        faults.check(is_told, format!("{level:?}: too much to search: {told:?}"));
+        let told = project.sh(&[], "rm -r .git/refs/heads/*; echo evil > .bashrc");
+        faults.check(told.stderr.contains("`.bashrc` (new)"), format!("{level:?}: the project: {told:?}"));
+    }
+}
