@@ -3,11 +3,13 @@
 //!
 //! Invariant: what a command could write in its own directory never widens what the next one sees.
 //! So whatever is named `.git` ends the search, the directories on the way have one owner and one
-//! file system, and a git directory elsewhere counts only if it names the work tree in turn.
+//! file system, and a git directory elsewhere counts only if it names the work tree in turn and lies
+//! where git puts one: a command makes any directory that it may write a git directory.
 
 use super::git_config::read_git_config;
 use super::git_settings::{GitSetting, git_settings};
 use crate::printable::printable_path;
+use crate::shell_word;
 use std::path::{Path, PathBuf};
 
 /// The root of a project.
@@ -66,7 +68,7 @@ pub fn find_project_root(
             } else if let Some(why) = fault(path).filter(|_| path != dir) {
                 Err(why)
             } else {
-                outer_git_dir(path, place).map_err(str::to_owned)
+                outer_git_dir(path, place, fault)
             };
             let path = path.to_owned();
             return match git_dir {
@@ -104,39 +106,98 @@ impl Place {
 }
 
 /// The git directory of a work tree, if it lies elsewhere.
-fn outer_git_dir(work_tree: &Path, place: Place) -> Result<Option<PathBuf>, &'static str> {
+fn outer_git_dir(
+    work_tree: &Path,
+    place: Place,
+    fault: &dyn Fn(&Path) -> Option<String>,
+) -> Result<Option<PathBuf>, String> {
+    let GitDir { common, is_usual, .. } = git_dir(work_tree, place)?;
+    // One that lies in the work tree is shown with it.
+    if common.starts_with(work_tree) {
+        return Ok(None);
+    }
+    let shown = printable_path(&common);
+    if let Some(why) = fault(&common) {
+        return Err(format!("of its git directory `{shown}`: {why}"));
+    }
+    if is_usual {
+        return Ok(Some(common));
+    }
+    let [root, git] = [work_tree, &common].map(|path| shell_word(&path.to_string_lossy()));
+    let flags = format!("`picoclaw run --root {root} --rw {git}` shows both");
+    Err(format!("its git directory `{shown}` does not lie where git puts one; {flags}"))
+}
+
+/// What the `.git` of a work tree leads to.
+struct GitDir {
+    own: PathBuf,
+    /// The one that it shares with other work trees, or itself.
+    common: PathBuf,
+    /// Whether it lies where git puts such a one.
+    is_usual: bool,
+}
+
+/// The git directory of a work tree that it names in turn.
+fn git_dir(work_tree: &Path, place: Place) -> Result<GitDir, &'static str> {
     let dot_git = work_tree.join(".git");
     if Place::of(&dot_git) != Some(place) {
         return Err("its `.git` has another owner or file system");
     }
     if !dot_git.is_file() || dot_git.is_symlink() {
         let is_own = !dot_git.is_symlink() && is_git_dir(&dot_git);
-        return if is_own { Ok(None) } else { Err("its `.git` is no git directory") };
+        let git_dir = || GitDir { own: dot_git.clone(), common: dot_git.clone(), is_usual: true };
+        return is_own.then(git_dir).ok_or("its `.git` is no git directory");
     }
     let resolve = |from: &Path, text: &str| from.join(text.trim()).canonicalize().ok();
     let text = read_git_config(&dot_git).unwrap_or_default();
     let git_dir = text.strip_prefix("gitdir:").and_then(|path| resolve(work_tree, path));
-    let git_dir = git_dir.ok_or("its `.git` names no directory")?;
-    let common = match read_git_config(&git_dir.join("commondir")) {
+    let own = git_dir.ok_or("its `.git` names no directory")?;
+    let common = match read_git_config(&own.join("commondir")) {
         // A linked work tree: its git directory names it by its `.git`, and lies in the common one.
         Some(common) => {
-            let back = read_git_config(&git_dir.join("gitdir")).and_then(|path| resolve(&git_dir, &path));
-            let common = resolve(&git_dir, &common).filter(|_| back.as_deref() == Some(&dot_git));
-            common.filter(|common| git_dir.parent() == Some(&common.join("worktrees")))
+            let back = read_git_config(&own.join("gitdir")).and_then(|path| resolve(&own, &path));
+            let common = resolve(&own, &common).filter(|_| back.as_deref() == Some(&dot_git));
+            common.filter(|common| own.parent() == Some(&common.join("worktrees")))
         }
         // A submodule: the configuration of its git directory names it.
         None => {
-            let config = read_git_config(&git_dir.join("config")).unwrap_or_default();
-            let back = core_worktree(&config).and_then(|path| resolve(&git_dir, &path));
-            (back.as_deref() == Some(work_tree)).then_some(git_dir)
+            let config = read_git_config(&own.join("config")).unwrap_or_default();
+            let back = core_worktree(&config).and_then(|path| resolve(&own, &path));
+            (back.as_deref() == Some(work_tree)).then(|| own.clone())
         }
     };
-    let common = common.ok_or("its `.git` names a git directory that does not name it in turn")?;
+    let common = common.ok_or(
+        "its `.git` names a git directory that does not name it in turn; `picoclaw run --root DIR --rw GITDIR` shows both",
+    )?;
     if Place::of(&common) != Some(place) || !is_git_dir(&common) {
         return Err("its git directory has another owner or file system");
     }
-    // One that lies in the work tree is shown with it.
-    Ok(Some(common).filter(|common| !common.starts_with(work_tree)))
+    let is_usual =
+        if own == common { lies_in_modules(&own, work_tree, place) } else { is_named_like_one(&common) };
+    Ok(GitDir { own, common, is_usual })
+}
+
+/// Whether a git directory of linked work trees has a usual name, also a bare one or that of a submodule.
+/// A command cannot rename what it is shown.
+fn is_named_like_one(common: &Path) -> bool {
+    common.ancestors().any(|path| {
+        let name = path.file_name().unwrap_or_default();
+        let part = common.strip_prefix(path).ok().and_then(|below| below.iter().next());
+        (name == ".bare" || name.as_encoded_bytes().ends_with(b".git"))
+            && part.is_none_or(|part| part == "modules" || part == "worktrees")
+    })
+}
+
+/// Whether the git directory of a submodule lies in that of the work tree around it.
+fn lies_in_modules(own: &Path, work_tree: &Path, place: Place) -> bool {
+    let mut above = work_tree.ancestors().skip(1);
+    let above = above.find(|path| path.join(".git").symlink_metadata().is_ok());
+    let git_dir =
+        above.filter(|path| Place::of(path) == Some(place)).and_then(|path| git_dir(path, place).ok());
+    git_dir.is_some_and(|git_dir| {
+        git_dir.is_usual
+            && [git_dir.own, git_dir.common].iter().any(|dir| own.starts_with(dir.join("modules")))
+    })
 }
 
 /// Whether git would take the directory for a git directory.
@@ -258,6 +319,41 @@ mod tests {
         assert_eq!(fixture.outer("top/a"), Some(fixture.path("top/.git/modules/a")));
         fixture.write("top/.git/modules/a/config", "[core]\n\tworktree = ../../..\n");
         assert!(fixture.find("top/a").is_err(), "it names another work tree");
+    }
+
+    /// A command had it for writing once.
+    #[test]
+    fn a_git_directory_at_any_other_place_brings_nothing() {
+        let submodule =
+            vec![("mine/.git", "gitdir: ../{at}\n"), ("{at}/config", "[core]\nworktree = {dir}/mine\n")];
+        let work_tree = vec![
+            ("mine/.git", "gitdir: ../{at}/worktrees/x\n"),
+            ("{at}/worktrees/x/gitdir", "{dir}/mine/.git\n"),
+            ("{at}/worktrees/x/commondir", "../..\n"),
+        ];
+        for (at, files, is_shown) in [
+            ("data", &submodule, false),
+            ("data/modules/x", &submodule, false),
+            ("top/.git/modules/x", &submodule, false),
+            ("data", &work_tree, false),
+            ("data/git", &work_tree, false),
+            ("top.git/data", &work_tree, false),
+            ("bare.git", &work_tree, true),
+            ("data/.bare", &work_tree, true),
+            ("top/.git/modules/x", &work_tree, true),
+        ] {
+            let fixture = Fixture::new();
+            fixture.repository(at);
+            files
+                .iter()
+                .for_each(|(name, text)| fixture.write(&name.replace("{at}", at), &text.replace("{at}", at)));
+            let told = fixture.find("mine");
+            assert_eq!(told.is_ok(), is_shown, "{at}: {told:?}");
+            let names_flag = |refused: &RootRefused| refused.why.contains("--rw ");
+            assert!(told.is_ok() || told.as_ref().is_err_and(names_flag), "{at}: {told:?}");
+            let fault = |path: &Path| (path == fixture.path(at)).then(|| "it is a home".to_owned());
+            assert!(find_project_root(&fixture.path("mine"), &fault).is_err(), "{at}: a fault");
+        }
     }
 
     #[test]

@@ -134,10 +134,74 @@ fn a_git_file_that_names_another_repository_shows_nothing_of_it() {
         project.file("project/.git", &format!("{text}\n"));
         let ran = project.sh("cat ../victim/.git/secret; ls -A ../victim");
         assert!(!ran.stdout.contains("secret") && ran.code != 0, "{why}: {ran:?}");
-        assert!(ran.stderr.contains("is not taken as the project root"), "{why}: {ran:?}");
+        let is_refused = ran.stderr.contains("is not taken as the project root");
+        assert!(is_refused && !ran.stderr.contains("--rw /"), "{why}: {ran:?}");
     }
     let control = project.sh_in("real", &[], "cat ../victim/.git/secret");
     assert_eq!(control.stdout, "secret\n", "the control: a work tree that is named in turn: {control:?}");
+}
+
+/// What was shown once for writing is not shown for ever.
+#[test]
+fn a_directory_that_a_command_made_a_git_directory_is_not_shown_again() {
+    let Some(project) = with_git("a git directory of a command's own making") else { return };
+    let submodule = "cd ../data && git init -q --bare . && git config core.bare false && git config core.worktree ../project
+        echo 'gitdir: ../data' > ../project/.git";
+    let work_tree = "cd ../data && git init -q --bare . && mkdir -p worktrees/x && echo ../.. > worktrees/x/commondir
+        cp HEAD worktrees/x && echo $OLDPWD/.git > worktrees/x/gitdir && echo 'gitdir: ../data/worktrees/x' > ../project/.git";
+    let flag = project.instance.dir().join("data");
+    let flag = ["--rw", flag.to_str().unwrap()];
+    for (why, line) in [("like a submodule's", submodule), ("like a linked work tree's", work_tree)] {
+        project.host("rm -rf data project/.git; mkdir data");
+        let planted = project.sh_in("project", &flag, line);
+        assert_eq!(planted.code, 0, "{why}: {planted:?}");
+        project.host("echo secret > data/later");
+        let later = "cat ../data/later; echo evil > ../data/evil";
+        let ran = project.sh_in("project", &[], later);
+        assert!(ran.code != 0 && !ran.stdout.contains("secret"), "{why}: {ran:?}");
+        assert!(ran.stderr.contains("is not taken as the project root"), "{why}: {ran:?}");
+        assert!(!project.instance.dir().join("data/evil").exists(), "{why}");
+        assert_eq!(project.sh_in("project", &flag, later).stdout, "secret\n", "{why}: the control");
+    }
+}
+
+#[test]
+fn a_git_directory_of_its_own_place_is_shown_by_a_flag() {
+    let Some(project) = with_git("a separate git directory") else { return };
+    project.host("git init -q --separate-git-dir gd tree && mkdir tree/sub && git -C tree config core.worktree $PWD/tree");
+    let dir = project.instance.dir().canonicalize().unwrap();
+    let (tree, git_dir) = (dir.join("tree"), dir.join("gd"));
+    let flags = format!("`picoclaw run --root {} --rw {}` shows both", tree.display(), git_dir.display());
+    for dir in ["tree", "tree/sub"] {
+        let ran = project.sh_in(dir, &[], "git status");
+        assert!(ran.code != 0 && ran.stderr.contains(&flags), "{dir}: {flags}: {ran:?}");
+        let flags = ["--root", tree.to_str().unwrap(), "--rw", git_dir.to_str().unwrap()];
+        let ran = project.sh_in(dir, &flags, "git status --short");
+        assert_eq!(ran.code, 0, "{dir}: with the flags: {ran:?}");
+    }
+}
+
+#[test]
+fn submodules_and_work_trees_of_each_other_bring_their_git_directories() {
+    let Some(project) = with_git("nested submodules") else { return };
+    project.host(
+        "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=protocol.file.allow GIT_CONFIG_VALUE_0=always
+         for name in one two; do git init -q $name; git -C $name commit -qm first --allow-empty; done
+         git -C one submodule --quiet add ../two two; git -C one commit -qam two
+         git init -q top; cd top; git submodule --quiet add ../one one; git submodule --quiet update --init --recursive
+         git commit -qam one; git -C one worktree add -q ../../of-module
+         git worktree add -q ../side; git -C ../side submodule --quiet update --init one
+         git init -q late; git -C late commit -qm first --allow-empty; git submodule --quiet add ./late late; git submodule --quiet absorbgitdirs late
+         git clone -q --bare . ../bare.git; git -C ../bare.git worktree add -q ../of-bare",
+    );
+    let commit = "git commit -q --allow-empty -m second && git log -1 --format=%s";
+    for dir in ["top/one", "top/one/two", "of-module", "side", "side/one", "top/late", "of-bare"] {
+        let identity = ["--env", "GIT_AUTHOR_NAME=a", "--env", "GIT_AUTHOR_EMAIL=a@b"];
+        let committer = ["--env", "GIT_COMMITTER_NAME=a", "--env", "GIT_COMMITTER_EMAIL=a@b"];
+        let ran = project.sh_in(dir, &[identity, committer].concat(), commit);
+        assert_eq!((ran.stdout.as_str(), ran.code), ("second\n", 0), "{dir}: {ran:?}");
+        assert!(ran.stderr.contains("with its git directory"), "{dir}: {ran:?}");
+    }
 }
 
 #[test]
