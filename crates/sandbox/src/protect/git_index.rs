@@ -1,7 +1,7 @@
 //! Reads from a git index which paths git tracks. Git itself is never run on a project outside a
 //! cage: its configuration names programs.
 //!
-//! A file that is not an index of a known version tracks nothing.
+//! A file that is not an index of a known version tracks nothing, and of paths out of order not all count.
 
 use crate::os_file::read_regular_file;
 use std::path::Path;
@@ -10,7 +10,8 @@ use std::path::Path;
 pub(super) const MAX_INDEX_BYTES: u64 = 128 << 20;
 
 /// Which of `candidates`, paths relative to the work tree, git tracks: as a file, or as a directory
-/// with at least one tracked file in it. An index of more than `bytes_left` tracks nothing.
+/// with at least one tracked file in it. An index of more than `bytes_left` tracks nothing: what it
+/// tracks is then protected.
 pub(super) fn tracked(
     git_dir: &Path,
     hash_bytes: usize,
@@ -18,30 +19,46 @@ pub(super) fn tracked(
     bytes_left: &mut u64,
 ) -> Vec<bool> {
     let mut found = vec![false; candidates.len()];
-    let mut mark = |path: &[u8]| {
-        for (candidate, found) in candidates.iter().zip(&mut found) {
-            // A sparse index has directories, which end with a slash.
-            *found |= lies_in(path, candidate) || (path.ends_with(b"/") && candidate.starts_with(path));
-        }
-    };
+    // A path and the directory of that name: the first path that is not less tells of each.
+    let keys = candidates.iter().enumerate();
+    let keys = keys.flat_map(|(at, path)| [(path.to_vec(), at), ([path, b"/".as_slice()].concat(), at)]);
+    let mut keys: Vec<_> = keys.collect();
+    keys.sort();
     let mut read = |name: &str| {
         let index = read_regular_file(&git_dir.join(name), *bytes_left).ok()?;
         *bytes_left -= index.len() as u64;
         Some(index)
     };
     let index = read("index");
-    let shared = index.and_then(|index| each_path(&index, hash_bytes, &mut mark));
+    let shared = index.and_then(|index| mark(&index, hash_bytes, &keys, &mut found));
     if let Some(Some(shared)) = shared {
         // Most paths of a split index are in the file that it names.
         let name: String = shared.iter().map(|byte| format!("{byte:02x}")).collect();
         let index = read(&format!("sharedindex.{name}"));
-        let _ = index.and_then(|index| each_path(&index, hash_bytes, &mut mark));
+        let _ = index.and_then(|index| mark(&index, hash_bytes, &keys, &mut found));
     }
     found
 }
 
-fn lies_in(path: &[u8], directory: &[u8]) -> bool {
-    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+/// Marks which of the sorted `keys` an index tracks, and returns as [`each_path`] does. One pass: git
+/// sorts the paths.
+fn mark(
+    index: &[u8],
+    hash_bytes: usize,
+    mut keys: &[(Vec<u8>, usize)],
+    found: &mut [bool],
+) -> Option<Option<Vec<u8>>> {
+    each_path(index, hash_bytes, &mut |path| {
+        while let [(key, at), rest @ ..] = keys {
+            // A sparse index has directories, which end with a slash.
+            let is_within = path.ends_with(b"/") && key.starts_with(path);
+            if !is_within && key.as_slice() > path {
+                break;
+            }
+            found[*at] |= is_within || key == path || key.ends_with(b"/") && path.starts_with(key);
+            keys = rest;
+        }
+    })
 }
 
 /// Visits every path of an index of version 2, 3 or 4, and returns the name of the index that it
@@ -115,6 +132,58 @@ mod tests {
 
     use super::*;
     use std::process::Command;
+
+    /// Makes an index of version 4: how much of the path before each one drops, and what it adds.
+    fn make_index(dir: &Path, paths: &[(u8, &str)]) {
+        let mut index = b"DIRC\0\0\0\x04".to_vec();
+        index.extend_from_slice(&(paths.len() as u32).to_be_bytes());
+        for (dropped, added) in paths {
+            index.extend_from_slice(&[0; 62]);
+            index.push(*dropped);
+            index.extend_from_slice(added.as_bytes());
+            index.push(0);
+        }
+        std::fs::write(dir.join("index"), index).unwrap();
+    }
+
+    /// A command writes the index, and makes the files that are looked up in it.
+    #[test]
+    fn a_large_index_is_read_in_one_pass() {
+        let dir = tempfile::tempdir().unwrap();
+        let above = "d/".repeat(800);
+        let names: Vec<String> = (0..20_000).map(|number| format!("{number:05}/longer")).collect();
+        let mut paths: Vec<_> = names.iter().map(|name| (name.len() as u8, name.as_str())).collect();
+        let first = format!("{above}00000/longer");
+        paths[0] = (0, &first);
+        make_index(dir.path(), &paths);
+        let sought: Vec<String> = (0..1_000).map(|number| format!("{above}x{number:04}")).collect();
+        let took = |count: usize| {
+            let sought: Vec<&[u8]> = sought[..count].iter().map(String::as_bytes).collect();
+            let once = || {
+                let start = std::time::Instant::now();
+                let mut bytes_left = MAX_INDEX_BYTES;
+                tracked(dir.path(), 20, &sought, &mut bytes_left);
+                start.elapsed()
+            };
+            (0..3).map(|_| once()).min().unwrap()
+        };
+        let (one, all) = (took(1), took(1_000));
+        assert!(all < one * 8, "{one:?} for one file, {all:?} for a thousand");
+    }
+
+    #[test]
+    fn a_directory_of_a_sparse_index_is_tracked_with_all_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        make_index(dir.path(), &[(0, "a-b"), (2, "/b/"), (3, "0"), (2, "c/d")]);
+        let sought =
+            ["a/b/c/.envrc", "a", "a/b", "a/bc", "a-b", "a-", "c", "c/d/e", "0", "z", "c/d", "a/b/c"];
+        let mut bytes_left = MAX_INDEX_BYTES;
+        let found = tracked(dir.path(), 20, &sought.map(str::as_bytes), &mut bytes_left);
+        assert_eq!(found, [true, true, true, false, true, false, true, false, false, false, true, true]);
+        let mut bytes_left = 10;
+        let found = tracked(dir.path(), 20, &[b"a-b"], &mut bytes_left);
+        assert_eq!(found, [false], "more than is read tracks nothing");
+    }
 
     /// Compares with git itself, in every version of the format.
     #[test]
