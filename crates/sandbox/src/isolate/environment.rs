@@ -6,7 +6,7 @@ use crate::isolate::host_files::HostEntryKind;
 use crate::isolate::windows_rules;
 use crate::launch::Principal;
 use crate::launch::environment::{Variables, is_secret_name, set};
-use crate::os_file::{CWD, Errno, Mode, O_PATH, OFlags, mkdirat, openat};
+use crate::os_file::{CWD, Errno, Mode, O_PATH, OFlags, mkdirat, open_to_owner, openat};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -39,14 +39,19 @@ impl UserEnvironment {
         &self.0
     }
 
-    /// Creates the missing ones, open to their owner alone.
+    /// Creates the missing ones, open to their owner alone, and opens those that a child closed.
     pub fn prepare(&self) -> io::Result<()> {
-        let missing: Vec<&Path> = self.0.ancestors().take_while(|path| path.metadata().is_err()).collect();
-        let below = self.directories();
-        for path in missing.into_iter().rev().chain(below.iter().map(PathBuf::as_path)) {
+        let above = self.0.ancestors().skip(1);
+        let missing: Vec<&Path> = above.take_while(|path| path.metadata().is_err()).collect();
+        let own = [vec![self.0.clone()], self.directories()].concat();
+        for path in missing.into_iter().rev().chain(own.iter().map(PathBuf::as_path)) {
             match mkdirat(CWD, path, Mode::RWXU) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno.into()),
+            }
+            if path.starts_with(&self.0) {
+                // Where this fails, so does what needs the directory.
+                let _ = open_to_owner(CWD, path);
             }
         }
         Ok(())
@@ -92,6 +97,7 @@ impl UserEnvironment {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno),
             }
+            let _ = open_to_owner(&above, Path::new(component));
             above = openat(&above, component, directory, Mode::empty())?;
         }
         if let Some(name) = name {
@@ -199,6 +205,32 @@ mod tests {
         std::fs::remove_dir(user.path().join("tmp")).unwrap();
         user.prepare().unwrap();
         assert!(all(), "among more than one look tells");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn directories_that_a_child_closed_are_opened_and_links_are_not_followed() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let dir = tempfile::tempdir().unwrap();
+        let outside = dir.path().join("outside");
+        std::fs::create_dir(&outside).unwrap();
+        let user = UserEnvironment::of(dir.path(), &Principal::Project("/p/app".into()));
+        user.prepare().unwrap();
+        user.mount_point(Path::new(".codex/x"), HostEntryKind::Directory).unwrap();
+        let (tmp, codex) = (user.path().join("tmp"), user.path().join("home/.codex"));
+        std::fs::remove_dir(&tmp).unwrap();
+        symlink(&outside, &tmp).unwrap();
+        let close = |path: &Path| std::fs::set_permissions(path, PermissionsExt::from_mode(0o050)).unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
+        for path in [&outside, &codex, &user.path().join("home"), user.path()] {
+            close(path);
+        }
+        user.prepare().unwrap();
+        user.mount_point(Path::new(".codex/x"), HostEntryKind::Directory).unwrap();
+        for path in [user.path(), &user.path().join("home"), &codex] {
+            assert_eq!(mode(path), 0o750, "{}", path.display());
+        }
+        assert_eq!(mode(&outside), 0o050, "through a link");
     }
 
     #[test]

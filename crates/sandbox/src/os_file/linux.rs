@@ -3,7 +3,8 @@
 pub use rustix::fs::{RawDir, RawDirEntry, ResolveFlags, copy_file_range, fsync, openat2};
 
 use super::unix::{
-    AtFlags, BorrowedFd, CWD, Errno, Mode, OFlags, OwnedFd, Result, Stat, open_parent, openat, read,
+    AsFd, AtFlags, BorrowedFd, CWD, Errno, Mode, OFlags, OwnedFd, Result, Stat, chmodat, fstat, open_parent,
+    openat, read,
 };
 use rustix::fs::{PROC_SUPER_MAGIC, StatxAttributes, StatxFlags, fstatfs, statx};
 use std::os::fd::AsRawFd;
@@ -37,6 +38,19 @@ fn walk_beneath(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<Owned
 /// Opens what a descriptor leads to once more, through procfs.
 pub(crate) fn open_by_proc(object: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd> {
     openat(CWD, format!("/proc/self/fd/{}", object.as_raw_fd()), flags, Mode::empty())
+}
+
+/// Gives the owner of a directory all rights on it, without following a link.
+pub(crate) fn open_to_owner(above: impl AsFd, name: &Path) -> Result<()> {
+    let flags = O_PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let directory = openat(above, name, flags, Mode::empty())?;
+    let mode = Mode::from_raw_mode(fstat(&directory)?.st_mode);
+    if mode.contains(Mode::RWXU) {
+        return Ok(());
+    }
+    // fchmod(2) refuses a descriptor that only names an object.
+    let path = format!("/proc/self/fd/{}", directory.as_raw_fd());
+    chmodat(CWD, path, mode | Mode::RWXU, AtFlags::empty())
 }
 
 /// The kernel's boot id, as it is written in procfs.

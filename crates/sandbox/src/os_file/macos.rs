@@ -4,8 +4,8 @@
 //! everything else is looked at by its name in an open directory, without following links.
 
 use super::unix::{
-    AsFd, AtFlags, BorrowedFd, CWD, Dir, Errno, Mode, OFlags, OwnedFd, Result, Stat, open_parent, openat,
-    statat,
+    AsFd, AtFlags, BorrowedFd, CWD, Dir, Errno, FileType, Mode, OFlags, OwnedFd, Result, Stat, chmodat,
+    open_parent, openat, statat,
 };
 use std::fs::File;
 use std::io::Read as _;
@@ -64,6 +64,16 @@ pub(crate) fn open_beneath(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> R
 pub(crate) fn lstat_beneath(dir: BorrowedFd<'_>, path: &Path) -> Result<Stat> {
     let (above, last) = open_parent(dir, path)?;
     statat(&above, last, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+/// Gives the owner of a directory all rights on it, without following a link.
+pub(crate) fn open_to_owner(above: impl AsFd, name: &Path) -> Result<()> {
+    let stat = statat(&above, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let mode = Mode::from_raw_mode(stat.st_mode);
+    if FileType::from_raw_mode(stat.st_mode) != FileType::Directory || mode.contains(Mode::RWXU) {
+        return Ok(());
+    }
+    chmodat(above, name, mode | Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// What a path leads to.

@@ -1,6 +1,6 @@
 //! C7: one project, one home: what one project's command plants is not run or read by another's.
 
-use super::{Bwrap, Faults, Landlock, Native, Project, is_here};
+use super::{Bwrap, Faults, Landlock, Native, Project, is_here, outside};
 use crate::test_instance::{Ran, ran};
 use picoclaw_testing::wait_until;
 use std::os::unix::fs::symlink;
@@ -154,4 +154,31 @@ fn clean_sweeps_what_was_killed() {
     assert!(entry.exists());
     let told = clean(&project, &[]);
     assert!(told.code == 0 && !entry.exists(), "{told:?}");
+}
+
+/// Not to root, whom no mode keeps out.
+#[test]
+fn a_command_does_not_lock_the_next_one_out_of_its_home() {
+    let mut faults = Faults::default();
+    for level in [Native, Bwrap, Landlock] {
+        let Some(project) = Project::new(level) else { continue };
+        let kept = project.instance.dir().join("kept");
+        std::fs::create_dir(&kept).unwrap();
+        for closed in ["$HOME/..", "$HOME", "$TMPDIR", "$XDG_CACHE_HOME", "$HOME/.cargo"] {
+            for mode in ["000", "500", "300"] {
+                let line = format!("mkdir -p {closed}; chmod {mode} {closed}; true");
+                let told = project.sh(&[], &line);
+                assert_eq!(told.code, 0, "{level:?}: `{line}`: {told:?}");
+                let told = project.sh(&[], "echo x > $HOME/x && echo x > $TMPDIR/x");
+                faults.check(told.code == 0, format!("{level:?}: `{line}`: the next: {told:?}"));
+            }
+        }
+        let told = project.sh(&[], &format!("mv $TMPDIR $HOME; ln -s {} $TMPDIR", kept.display()));
+        assert_eq!(told.code, 0, "{level:?}: {told:?}");
+        assert_eq!(outside(&kept, &["chmod", "500", "."]).code, 0);
+        project.sh(&[], "true");
+        let mode = outside(&kept, &["stat", "-c", "%a", "."]).stdout;
+        faults.check(mode == "500\n", format!("{level:?}: through a link: {mode}"));
+        project.sh(&[], "chmod -R u+rwX $HOME");
+    }
 }
