@@ -11,6 +11,7 @@ mod descriptors;
 mod home;
 pub(crate) mod ipc;
 mod memory;
+mod mounts;
 mod output;
 mod priority;
 mod protected;

@@ -10,15 +10,18 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct MountTable(Vec<Mount>);
 
+/// One mount.
 #[derive(Debug)]
-struct Mount {
-    device: u32,
+pub(crate) struct Mount {
+    /// The kernel's number of it.
+    pub(crate) id: u64,
+    pub(crate) device: u32,
     /// The directory of the file system that is mounted.
-    root: PathBuf,
+    pub(crate) root: PathBuf,
     /// Where.
-    point: PathBuf,
+    pub(crate) point: PathBuf,
     /// The type of the file system.
-    kind: String,
+    pub(crate) kind: String,
     /// Its own options, separated by commas.
     options: String,
 }
@@ -71,6 +74,11 @@ impl MountTable {
         self.0.iter().find(fits).map(|mount| mount.point.as_path())
     }
 
+    /// Every mount.
+    pub(crate) fn mounts(&self) -> &[Mount] {
+        &self.0
+    }
+
     /// The place of a canonical path.
     pub(crate) fn place(&self, path: &Path) -> Place {
         let above = self.0.iter().filter(|mount| path.starts_with(&mount.point));
@@ -102,13 +110,14 @@ impl Place {
 
 /// One line: id, parent, device, root, mount point, and more; after a dash type, source and options.
 fn mount(line: &[u8]) -> Option<Mount> {
-    let mut fields = line.split(|byte| *byte == b' ').skip(2);
-    let (major, minor) = std::str::from_utf8(fields.next()?).ok()?.split_once(':')?;
+    let mut fields = line.split(|byte| *byte == b' ');
+    let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+    let (major, minor) = std::str::from_utf8(fields.nth(1)?).ok()?.split_once(':')?;
     let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
     let (root, point) = (unescaped(fields.next()?), unescaped(fields.next()?));
     let mut fields = fields.skip_while(|field| *field != b"-").map(String::from_utf8_lossy).skip(1);
     let (kind, options) = (fields.next().unwrap_or_default(), fields.nth(1).unwrap_or_default());
-    Some(Mount { device: major << 20 | minor, root, point, kind: kind.into(), options: options.into() })
+    Some(Mount { id, device: major << 20 | minor, root, point, kind: kind.into(), options: options.into() })
 }
 
 /// Space, tab, line feed and backslash are written as three octal digits.
@@ -181,6 +190,13 @@ broken line
             assert_eq!(table.aliases(Path::new(path)), want, "{path}");
         }
         assert_eq!(MountTable::parse(b"").aliases(Path::new("/a")), [PathBuf::from("/a")]);
+    }
+
+    #[test]
+    fn a_mount_has_a_number_and_a_type() {
+        let table = MountTable::parse(TABLE);
+        let kinds: Vec<_> = table.mounts().iter().map(|mount| (mount.id, mount.kind.as_str())).collect();
+        assert_eq!(kinds[..2], [(27, "ext4"), (30, "tmpfs")]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::isolate::error::IsolateError;
 use crate::isolate::linux::backend_enforced::host_rights;
 use crate::isolate::linux::host_sockets::HostSockets;
 use crate::isolate::linux::kernel_error;
+use crate::isolate::linux::kernel_mounts::kernel_mounts;
 use crate::isolate::linux::landlock_rules::{HANDLED, granted_rights, open_for_rule};
 use crate::isolate::linux::proc_masks::masked_entries;
 use crate::isolate::linux::rootfs::{DEVICES, c_string, open_source};
@@ -18,6 +19,7 @@ use crate::isolate::mount_rules::MountRule;
 use crate::isolate::plan::Plan;
 use crate::isolate::plan_text::rule_line;
 use crate::launch::{ChildSetup, TreeLimits, WorkDir, has_children};
+use crate::printable::{printable, printable_path};
 use picoclaw_policy::config::{ExposeMode, Network};
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
 use picoclaw_sys::linux::mount::DevIno;
@@ -50,6 +52,16 @@ impl Cage {
     pub fn new(plan: impl Into<Arc<Plan>>, backend: Backend) -> Result<Self, IsolateError> {
         let plan = plan.into();
         backend.check(&plan)?;
+        for mount in kernel_mounts(&plan.mounts) {
+            let (path, kind) = (printable_path(&mount.point), printable(&mount.file_system));
+            if backend.has_mounts() {
+                tracing::warn!(target: "isolation", "`{path}` is a mount of the host's (`{kind}`): it is hidden from commands; a flag or an exposure that names it shows it");
+            } else if mount.is_writable {
+                let what =
+                    format!("hiding `{path}`, a mount of the host's (`{kind}`), within something exposed");
+                return Err(IsolateError::CannotEnforce { what });
+            }
+        }
         let filter = Arc::new(seccomp_filter::caged_program(plan.debug)?);
         let shares_network = plan.network == Network::Host && backend.has_mounts();
         let sockets = if shares_network { Some(Mutex::new(HostSockets::read()?)) } else { None };
@@ -127,7 +139,7 @@ impl Cage {
         Ok(setup)
     }
 
-    /// The plan, with masks over the sockets of the host wherever they lie now.
+    /// The plan, with covers over the kernel's mounts and masks over the sockets of the host wherever they lie now.
     ///
     /// A child with a network of its own binds its sockets there, so that all that are seen here are
     /// the host's. In a shared network they may be those of another command of this cage, which its
@@ -136,25 +148,28 @@ impl Cage {
         // Asked before and after: the list may have the sockets of a child that ends or starts meanwhile.
         let had_children = has_children();
         let bound = HostSockets::read()?;
+        let covers: Vec<_> = kernel_mounts(&self.plan.mounts).into_iter().map(|mount| mount.cover).collect();
+        let mut plan = Cow::Borrowed(&*self.plan);
+        if !covers.is_empty() {
+            plan.to_mut().mounts.extend(covers.iter().cloned());
+        }
         let masks = match &self.sockets {
-            None => bound.masks(&bound, &self.plan.mounts)?,
+            None => bound.masks(&bound, &plan.mounts)?,
             Some(known) => {
                 let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
                 if !had_children && !has_children() {
                     known.clone_from(&bound);
                 }
-                known.masks(&bound, &self.plan.mounts)?
+                known.masks(&bound, &plan.mounts)?
             }
         };
-        if masks.is_empty() {
-            return Ok(Cow::Borrowed(&self.plan));
+        for rule in covers.iter().chain(&masks) {
+            tracing::info!(target: "isolation", rule = rule_line(rule), "{}", super::PLAN_LOG_ENTRY);
         }
-        for mask in &masks {
-            tracing::info!(target: "isolation", rule = rule_line(mask), "{}", super::PLAN_LOG_ENTRY);
+        if !masks.is_empty() {
+            plan.to_mut().mounts.extend(masks);
         }
-        let mut plan = Plan::clone(&self.plan);
-        plan.mounts.extend(masks);
-        Ok(Cow::Owned(plan))
+        Ok(plan)
     }
 
     fn native(&self, work_dir: WorkDir, plan: &Plan) -> Result<ChildSetup, IsolateError> {

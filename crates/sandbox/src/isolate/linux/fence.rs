@@ -8,11 +8,16 @@
 
 use crate::isolate::enforced::{Enforced, Grade};
 use crate::isolate::error::IsolateError;
+use crate::isolate::host_files::HostEntryKind;
 use crate::isolate::linux::kernel_error;
+use crate::isolate::linux::kernel_mounts::kernel_mounts;
 use crate::isolate::linux::landlock_rules::open_for_rule;
 use crate::isolate::linux::seccomp_filter::{self, NO_CORE_HANDLER, NO_REAL_TIME};
 use crate::isolate::linux::seccomp_rules::Sockets;
+use crate::isolate::mount_rules::{MountReason, MountRule};
 use crate::launch::{ChildSetup, WorkDir};
+use crate::printable::{printable, printable_path};
+use picoclaw_policy::config::ExposeMode;
 use picoclaw_sys::linux::Step;
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
 use std::path::PathBuf;
@@ -53,7 +58,12 @@ impl Fence {
         let protected: Vec<PathBuf> = protected.iter().map(resolve).collect();
         let contains_protected =
             |path: &PathBuf| protected.iter().any(|hidden| hidden.starts_with(path) && hidden != path);
-        let (left_out, writable) = writable.iter().map(resolve).partition(contains_protected);
+        let (left_out, writable): (Vec<_>, Vec<_>) =
+            writable.iter().map(resolve).partition(contains_protected);
+        for mount in kernel_mounts(&writable.iter().map(|path| shown(path)).collect::<Vec<_>>()) {
+            let (path, kind) = (printable_path(&mount.point), printable(&mount.file_system));
+            tracing::warn!(target: "isolation", "`{path}` is a mount of the host's (`{kind}`): commands behind the write fence may write there");
+        }
         Self { abi: landlock::abi(), writable, left_out }
     }
 
@@ -114,5 +124,15 @@ impl Fence {
             }
         }
         Ok(ruleset)
+    }
+}
+
+fn shown(path: &Path) -> MountRule {
+    MountRule::Bind {
+        source: path.to_owned(),
+        target: path.to_owned(),
+        mode: ExposeMode::ReadWrite,
+        kind: HostEntryKind::Directory,
+        reason: MountReason::Workspace,
     }
 }

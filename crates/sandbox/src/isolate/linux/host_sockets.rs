@@ -51,7 +51,11 @@ impl HostSockets {
                 continue;
             }
             let Some(table) = &table else { continue };
-            let found = self.beneath(source, *reason, table, bound)?;
+            // Not to be searched: what the kernel says of a process has directories that cannot be listed.
+            let hidden = mounts.iter().filter(|rule| matches!(rule, MountRule::Hide { .. }));
+            let hidden =
+                hidden.filter_map(|rule| Some(source.join(rule.target().strip_prefix(target).ok()?)));
+            let found = self.beneath(source, (*reason, &hidden.collect()), table, bound)?;
             let seen = |path: &PathBuf| {
                 let seen = target.join(path.strip_prefix(source).unwrap_or(path));
                 // Another rule may show something else there, or this very socket.
@@ -66,11 +70,11 @@ impl HostSockets {
         Ok(ordered(masks))
     }
 
-    /// Where these sockets are beneath `tree`.
+    /// Where these sockets are beneath `tree`, except in what is hidden of it.
     fn beneath(
         &self,
         tree: &Path,
-        reason: MountReason,
+        (reason, hidden): (MountReason, &HashSet<PathBuf>),
         table: &MountTable,
         bound: &Self,
     ) -> Result<Found, IsolateError> {
@@ -93,7 +97,7 @@ impl HostSockets {
         let is_searched =
             matches!(reason, MountReason::Workspace | MountReason::UserEnvironment | MountReason::Configured);
         if is_searched && !lost.is_empty() {
-            search(tree, &lost, &mut found)?;
+            search(tree, hidden, &lost, &mut found)?;
         }
         Ok(found)
     }
@@ -112,7 +116,7 @@ fn in_places(places: &[Place], socket: &Place) -> Option<PathBuf> {
 }
 
 /// The rule that decides what is at `path` in the cage.
-fn innermost<'m>(mounts: &'m [MountRule], path: &Path) -> Option<&'m MountRule> {
+pub(super) fn innermost<'m>(mounts: &'m [MountRule], path: &Path) -> Option<&'m MountRule> {
     let above = mounts.iter().filter(|rule| path.starts_with(rule.target()));
     above.max_by_key(|rule| rule.target().as_os_str().len())
 }
@@ -148,7 +152,12 @@ fn paths_by_name(socket: &BoundSocket, is_bound: bool) -> (Vec<PathBuf>, bool) {
 
 /// The sockets with these inodes in a tree, breadth first. The device is not compared: `stat` and
 /// sock_diag(7) do not agree about it on every file system, and a socket too many is masked.
-fn search(tree: &Path, inodes: &HashSet<u32>, found: &mut Found) -> Result<(), IsolateError> {
+fn search(
+    tree: &Path,
+    hidden: &HashSet<PathBuf>,
+    inodes: &HashSet<u32>,
+    found: &mut Found,
+) -> Result<(), IsolateError> {
     let mut count = 0;
     let mut directories = VecDeque::from([tree.to_owned()]);
     while let Some(directory) = directories.pop_front() {
@@ -172,7 +181,7 @@ fn search(tree: &Path, inodes: &HashSet<u32>, found: &mut Found) -> Result<(), I
         for (path, kind) in entries {
             count += 1;
             match kind {
-                FileType::Directory => directories.push_back(path),
+                FileType::Directory if !hidden.contains(&path) => directories.push_back(path),
                 FileType::Socket if is_among(&path, inodes).is_some() => found.sockets.push(path),
                 _ => {}
             }
@@ -211,7 +220,7 @@ fn entries(directory: &Path) -> Result<Vec<(PathBuf, FileType)>, Errno> {
     Ok(entries)
 }
 
-fn is_own(path: &Path) -> bool {
+pub(super) fn is_own(path: &Path) -> bool {
     statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)
         .is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw())
 }

@@ -7,6 +7,7 @@ mod cage;
 mod doctor_checks;
 mod fence;
 mod host_sockets;
+mod kernel_mounts;
 mod landlock_rules;
 mod native;
 mod probe;
