@@ -2,7 +2,7 @@
 //!
 //! Everything of an instance is Protected from an agent, but its own workspace.
 
-use crate::isolate::{HiddenPath, HostFiles, LiveHost};
+use crate::isolate::{HiddenPath, HostFiles, LiveHost, MountTable};
 use crate::launch::Principal;
 use crate::os_file::{Errno, create_private_dir, is_open_to_others, make_private};
 use crate::printable::printable_path;
@@ -182,24 +182,38 @@ impl Instance {
     /// What no child may see: the instance, its configuration, every agent's workspace.
     pub(crate) fn covered(&self) -> Vec<HiddenPath> {
         let trees = self.workspaces.iter().flat_map(|own| [&own.named, &own.real]);
-        Self::hidden(trees.chain([&self.home, &self.real_home]).chain(&self.pinned))
+        self.hidden(trees.chain([&self.home, &self.real_home]).chain(&self.pinned))
     }
 
     /// What no child of this agent may see.
     pub(crate) fn covered_from(&self, own: &Workspace) -> Vec<HiddenPath> {
-        Self::hidden(self.zones_of(own).protected.trees.iter())
+        self.hidden(self.zones_of(own).protected.trees.iter())
     }
 
     /// What no child may see that the operator lets read in these workspaces.
     pub(crate) fn covered_except(&self, open: &[&Workspace]) -> Vec<HiddenPath> {
         let closed = self.workspaces.iter().filter(|own| !open.iter().any(|open| open.agent == own.agent));
         let trees = closed.flat_map(|own| [&own.named, &own.real]);
-        Self::hidden(trees.chain([&self.home, &self.real_home]).chain(&self.pinned))
+        self.hidden(trees.chain([&self.home, &self.real_home]).chain(&self.pinned))
     }
 
-    /// With links resolved, each once, in order; paths that do not exist are left out.
-    fn hidden<'t>(trees: impl Iterator<Item = &'t CleanPath>) -> Vec<HiddenPath> {
-        let found = trees.filter_map(|tree| LiveHost.find(tree.as_path()));
+    /// With links resolved, and under every name that a mount gives them, each once, in order; paths that do not exist are
+    /// left out.
+    fn hidden<'t>(&self, trees: impl Iterator<Item = &'t CleanPath>) -> Vec<HiddenPath> {
+        let mounts = MountTable::read();
+        let names = |tree: &CleanPath| {
+            let Some(found) = LiveHost.find(tree.as_path()) else { return Vec::new() };
+            let mut names = mounts.aliases(&found.resolved);
+            // A workspace in the tree may be open; one that is not is among the trees itself.
+            let is_workspaces = |part: &Path| {
+                let own = self.workspaces.iter().map(|own| own.real.as_path());
+                own.filter(|own| *own != found.resolved).any(|own| part.starts_with(own))
+            };
+            let parts = mounts.aliases_of_parts(&found.resolved).into_iter();
+            names.extend(parts.filter(|(part, _)| !is_workspaces(part)).map(|(_, name)| name));
+            names
+        };
+        let found = trees.flat_map(names).filter_map(|name| LiveHost.find(&name));
         let mut hidden: Vec<_> =
             found.map(|found| HiddenPath { path: found.resolved, kind: found.kind }).collect();
         hidden.sort_by(|one, other| one.path.cmp(&other.path));

@@ -92,6 +92,8 @@ fn faults(
         paths: landmarks.paths(canonical),
     };
     let places: Vec<_> = workspaces.into_iter().zip(&canonical).map(place).collect();
+    let files: Vec<_> =
+        files.iter().chain([&instance]).flat_map(|path| landmarks.mounts.aliases(path)).collect();
     check_workspaces(&places, &ReservedPaths { instance: &instance, homes, files: &files })
 }
 
@@ -156,7 +158,8 @@ fn canonicalize_existing(path: &Path) -> PathBuf {
     }
 }
 
-/// Home directories, canonical: this user's, and those of accounts that are not system accounts.
+/// Home directories, canonical and under every name that a mount gives them: this user's, and those of accounts that are
+/// not system accounts.
 fn home_dirs(env: &ProcessEnv) -> &[PathBuf] {
     env.homes.get_or_init(|| {
         let mut homes: Vec<PathBuf> = env.user_home().into_iter().collect();
@@ -167,7 +170,8 @@ fn home_dirs(env: &ProcessEnv) -> &[PathBuf] {
         homes.extend(people.into_iter().map(|home| PathBuf::from(platform::name_of(home))));
         homes.sort();
         homes.dedup();
-        homes.iter().map(|home| canonicalize_existing(home)).collect()
+        let mounts = MountTable::read();
+        homes.iter().flat_map(|home| mounts.aliases(&canonicalize_existing(home))).collect()
     })
 }
 

@@ -74,6 +74,15 @@ impl MountTable {
         self.0.iter().find(fits).map(|mount| mount.point.as_path())
     }
 
+    /// Mounts of what lies in the tree of a canonical path, as the path in the tree and the mount point outside of it.
+    pub fn aliases_of_parts(&self, tree: &Path) -> Vec<(PathBuf, PathBuf)> {
+        let place = self.place(tree);
+        let outside = self.0.iter().filter(|mount| place.device == Some(mount.device));
+        let outside = outside.filter(|mount| mount.root != place.inner && !mount.point.starts_with(tree));
+        let part = |mount: &Mount| Some(joined(tree, mount.root.strip_prefix(&place.inner).ok()?));
+        outside.filter_map(|mount| Some((part(mount)?, mount.point.clone()))).collect()
+    }
+
     /// Every mount.
     pub(crate) fn mounts(&self) -> &[Mount] {
         &self.0
@@ -193,8 +202,18 @@ broken line
     }
 
     #[test]
-    fn a_mount_has_a_number_and_a_type() {
+    fn parts_of_a_tree_are_found_where_they_are_mounted() {
         let table = MountTable::parse(TABLE);
+        for (tree, want) in [
+            ("/home/u", &[("/home/u/project", "/mnt/my project")][..]),
+            ("/home/u/project", &[]),
+            ("/home/u/pro", &[]),
+            // Seen from the mount, the directory above it is another one.
+            ("/mnt", &[]),
+        ] {
+            let want: Vec<_> = want.iter().map(|(part, at)| (part.into(), at.into())).collect();
+            assert_eq!(table.aliases_of_parts(Path::new(tree)), want, "{tree}");
+        }
         let kinds: Vec<_> = table.mounts().iter().map(|mount| (mount.id, mount.kind.as_str())).collect();
         assert_eq!(kinds[..2], [(27, "ext4"), (30, "tmpfs")]);
     }

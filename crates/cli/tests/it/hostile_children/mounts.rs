@@ -1,6 +1,6 @@
-//! Mounts of the host beneath a project: file systems of the kernel.
+//! Mounts of the host beneath a project: file systems of the kernel, and the home or the instance under another name.
 
-use super::{Bwrap, Faults, Landlock, Native, Project, is_root};
+use super::{Bwrap, Faults, Landlock, Level, Native, Project, is_root};
 use crate::test_instance::{Ran, ran};
 use std::os::unix::net::UnixListener;
 use std::process::Command;
@@ -118,4 +118,83 @@ fn landlock_alone_refuses_a_project_with_such_mounts() {
     let setup = "mkdir -p data && mount -t tmpfs none data";
     let Some((_, told)) = said(&project, setup, &[], "echo ran") else { return };
     assert_eq!((told.code, told.stdout.as_str()), (0, "ran\n"), "the control: {told:?}");
+}
+
+#[test]
+fn the_instance_is_hidden_under_every_name() {
+    let mut faults = Faults::default();
+    for level in [Native, Bwrap] {
+        let Some(project) = Project::new(level) else { continue };
+        let (home, dir) = (project.instance.home(), project.instance.dir().to_owned());
+        project.file("home/state/secret", "SECRET\n");
+        project.file("other/place", "");
+        let before = std::fs::read_to_string(home.join("config.json")).unwrap();
+        let (line, at) = (
+            "cat m/config.json m/state/secret m/secret m 2>/dev/null; (echo evil >> m/config.json) 2>/dev/null; \
+             (echo evil >> m/secret) 2>/dev/null; exit 0",
+            "mkdir -p m && mount --bind",
+        );
+        for (why, setup) in [
+            ("the instance", format!("{at} {} m", home.display())),
+            ("a part of it", format!("{at} {} m", home.join("state").display())),
+            (
+                "the secrets",
+                format!(
+                    "rmdir m 2>/dev/null; touch m && mount --bind {} m",
+                    home.join("state/secret").display()
+                ),
+            ),
+        ] {
+            // In the workspace it is refused or hidden; so it is in what is shown besides.
+            for (place, flags) in [(project.dir(), &[][..]), (dir.join("other"), &["--rw", "../other"])] {
+                let back = project.dir();
+                let setup = format!(
+                    "cd {} && mkdir -p m 2>/dev/null; {setup} && cd {}",
+                    place.display(),
+                    back.display()
+                );
+                let line = format!("cd {} && {line}", place.display());
+                let control = line.replace("evil", "");
+                let Some((told, _)) = said(&project, &setup, flags, &control) else { return };
+                assert!(told.stdout.contains("SECRET"), "the control, {why}: {told:?}");
+                std::fs::write(home.join("config.json"), &before).unwrap();
+                std::fs::write(home.join("state/secret"), "SECRET\n").unwrap();
+                let wrapper = in_mounts(&setup);
+                let wrapper: Vec<_> = wrapper.iter().map(String::as_str).collect();
+                let told = ran(project.wrapped(&wrapper, flags, &["sh", "-c", &line]).output().unwrap());
+                faults.check(
+                    told.stdout.is_empty() && [0, 125].contains(&told.code),
+                    format!("{level:?}, {why}, {flags:?}: {told:?}"),
+                );
+                let config = std::fs::read_to_string(home.join("config.json")).unwrap();
+                let secret = std::fs::read_to_string(home.join("state/secret")).unwrap();
+                faults.check(
+                    config == before && secret == "SECRET\n",
+                    format!("{level:?}, {why}: {config}{secret}"),
+                );
+                for name in ["project/m", "other/m"] {
+                    let _ = std::fs::remove_dir(dir.join(name));
+                    let _ = std::fs::remove_file(dir.join(name));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_project_that_holds_the_home_or_the_instance_under_another_name_is_refused() {
+    let Some(project) = Project::new(Level::Native) else { return };
+    for (source, want) in [
+        (project.instance.dir().to_owned(), "holds the home directory"),
+        (project.instance.home(), "holds `"),
+    ] {
+        let setup = format!("mkdir -p hh && mount --rbind {} hh", source.display());
+        let Some((control, told)) = said(&project, &setup, &[], "ls hh") else { return };
+        assert_eq!(control.code, 0, "the control: {control:?}");
+        assert_eq!((told.code, told.stdout.as_str()), (125, ""), "{told:?}");
+        assert!(told.stderr.contains(want) && told.stderr.contains("/project/hh"), "{told:?}");
+    }
+    let setup = "mkdir -p hh ../notes && mount --bind ../notes hh";
+    let Some((_, told)) = said(&project, setup, &[], "ls hh && echo ran") else { return };
+    assert_eq!(told.stdout, "ran\n", "another directory is part of the project: {told:?}");
 }
