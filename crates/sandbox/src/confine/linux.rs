@@ -5,9 +5,9 @@ use crate::fetched::packages_of;
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{
     Backend, Cage, CommandSource, Confinement, HostEntryKind, InstancePaths, IsolateError, LiveHost,
-    MountReason, MountRule, PassedGitConfig, Plan, PlanError, PlanRequest, SearchPath, UserEnvironment,
-    cache_mounts, cage_variables, cargo_settings, link_python_packages, passwd_with_home, plan,
-    set_network_variables, toolchain_variables,
+    MountReason, MountRule, PassedGitConfig, Plan, PlanError, PlanRequest, SearchPath, Untrusted,
+    UserEnvironment, cache_mounts, cage_variables, cargo_settings, link_python_packages, passwd_with_home,
+    plan, set_network_variables, toolchain_variables,
 };
 use crate::launch::environment::{self, Variables};
 use crate::os_file::read_regular_file;
@@ -100,8 +100,17 @@ impl<'r> PlannedCage<'r> {
         let git = PassedGitConfig::of(&home, project);
         let mut environment = cage_environment(host, user, isolation, (&home, &git), search);
         let closed = view.protected.iter().map(|hidden| hidden.path.as_path()).chain([instance.home()]);
-        let closed: Vec<_> = closed.collect();
-        plan.mounts.extend(cache_mounts(cache, user, &environment, (host, &home), &closed));
+        // A root that is only read came with the project too; the home is the operator's.
+        let is_projects = |source: &Path| work_dir.starts_with(source) && !home.starts_with(source);
+        let trees = plan.mounts.iter().filter_map(|rule| match rule {
+            MountRule::Bind { source, mode, .. } if *mode == ExposeMode::ReadWrite || is_projects(source) => {
+                Some(source.as_path())
+            }
+            _ => None,
+        });
+        let untrusted = Untrusted { closed: closed.collect(), trees: trees.collect() };
+        let caches = cache_mounts(cache, user, &environment, (host, &home), &untrusted);
+        plan.mounts.extend(caches);
         let plan = Arc::new(plan);
         let is_shown = |path: &Path| path.canonicalize().is_ok_and(|path| plan.shows(&path));
         set_network_variables(&mut environment, host, isolation.network, &is_shown);

@@ -7,6 +7,7 @@ use crate::isolate::environment::UserEnvironment;
 use crate::isolate::host_files::{HostEntryKind, HostFiles, LiveHost};
 use crate::isolate::mount_rules::MountRule;
 use crate::launch::environment::{Variables, get};
+use crate::printable::printable_path;
 use std::path::{Path, PathBuf};
 
 /// Which caches of package managers a command has.
@@ -71,14 +72,43 @@ impl Cache {
     }
 }
 
-/// The mounts of a mode. `own` are the command's variables and `host` the operator's, whose home is `home`. Nothing in or
-/// above a `closed` path is shown.
+/// What of the operator's files a cache must not lead to.
+pub(crate) struct Untrusted<'p> {
+    /// Nothing in or above such a path is shown.
+    pub(crate) closed: Vec<&'p Path>,
+    /// Trees whose files came with a project or from commands: a link there may lead anywhere.
+    pub(crate) trees: Vec<&'p Path>,
+}
+
+impl Untrusted<'_> {
+    /// The directory that `place` leads to, unless one of the trees has a part in it.
+    fn trusted(&self, place: &Path) -> Option<PathBuf> {
+        let resolved = place.canonicalize().ok()?;
+        let is_within = |path: &Path| self.trees.iter().any(|tree| path.starts_with(tree));
+        (!is_within(&resolved) && !links_on(place).iter().any(|link| is_within(link))).then_some(resolved)
+    }
+
+    fn is_closed(&self, path: &Path) -> bool {
+        self.closed.iter().any(|closed| path.starts_with(closed) || closed.starts_with(path))
+    }
+}
+
+/// The links that a path which resolves leads through, each in its canonical directory.
+fn links_on(path: &Path) -> Vec<PathBuf> {
+    let links = path.ancestors().filter_map(|above| {
+        let (to, directory) = (std::fs::read_link(above).ok()?, above.parent()?.canonicalize().ok()?);
+        Some((directory.join(above.file_name()?), directory.join(to)))
+    });
+    links.flat_map(|(link, to)| links_on(&to).into_iter().chain([link])).collect()
+}
+
+/// The mounts of a mode. `own` are the command's variables and `host` the operator's, whose home is `home`.
 pub(crate) fn cache_mounts(
     mode: CacheMode,
     user: &UserEnvironment,
     own: &Variables,
     (host, home): (&Variables, &Path),
-    closed: &[&Path],
+    untrusted: &Untrusted<'_>,
 ) -> Vec<MountRule> {
     let own_home = user.path().join("home");
     let inside = |cache: &Cache| cache.directory(own, &own_home);
@@ -94,20 +124,34 @@ pub(crate) fn cache_mounts(
         }
         CacheMode::Shared => CACHES
             .iter()
-            .flat_map(|cache| {
-                let outside = cache.directory(host, home);
-                cache
-                    .found_in(&outside)
-                    .into_iter()
-                    .map(move |part| (outside.join(&part), inside(cache).join(part)))
-            })
-            .filter_map(|(place, target)| {
-                let found = LiveHost.find(&place).filter(|found| found.kind == HostEntryKind::Directory)?;
-                let is_closed = closed
-                    .iter()
-                    .any(|path| found.resolved.starts_with(path) || path.starts_with(&found.resolved));
-                (!is_closed).then_some(MountRule::Overlay { lower: found.resolved, target })
-            })
+            .flat_map(|cache| shared(cache, &cache.directory(host, home), &inside(cache), untrusted))
             .collect(),
     }
+}
+
+/// The parts of one cache at `outside`, as the command finds them at `inside`. Beneath the cache's own directory no link is
+/// followed.
+fn shared(cache: &Cache, outside: &Path, inside: &Path, untrusted: &Untrusted<'_>) -> Vec<MountRule> {
+    let skip = |path: &Path, why: &str| {
+        tracing::warn!(target: "isolation", "`--cache shared`: `{}` is not shared: {why}", printable_path(path));
+    };
+    let mut rules = Vec::new();
+    for part in cache.found_in(outside) {
+        let (place, target) = (outside.join(&part), inside.join(&part));
+        let Some(found) = LiveHost.find(&place).filter(|found| found.kind == HostEntryKind::Directory) else {
+            continue;
+        };
+        let Some(directory) = untrusted.trusted(outside) else {
+            skip(outside, "it lies in what commands can write, or a link there leads to it");
+            return rules;
+        };
+        if found.resolved != directory.join(&part) {
+            skip(&place, "it is behind a link in the cache");
+        } else if untrusted.trusted(&found.resolved).is_none() {
+            skip(&place, "commands can write it");
+        } else if !untrusted.is_closed(&found.resolved) {
+            rules.push(MountRule::Overlay { lower: found.resolved, target });
+        }
+    }
+    rules
 }

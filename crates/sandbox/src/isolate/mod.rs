@@ -48,7 +48,7 @@ use windows as platform;
 pub use backend::Backend;
 pub use caches::CacheMode;
 #[cfg(target_os = "linux")]
-pub(crate) use caches::cache_mounts;
+pub(crate) use caches::{Untrusted, cache_mounts};
 pub use confinement::Confinement;
 pub use doctor_check::{CheckResult, Decoys, DoctorCheck, Visibility};
 pub use enforced::{Enforced, Grade};

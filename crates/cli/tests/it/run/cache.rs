@@ -103,3 +103,36 @@ fn a_backend_without_overlays_says_so() {
         "{told:?}"
     );
 }
+
+/// A project may come with links where a cache of the operator's is to be.
+#[test]
+fn a_link_in_a_project_shares_nothing_of_the_home() {
+    let Some(project) = with_caches() else { return };
+    let base = project.instance.dir().to_owned();
+    for place in [".ssh/id", "keys/registry/cache/id", "keys/http/id", "moved/.m2/repository/a.jar"] {
+        project.file(place, "KEY\n");
+    }
+    project.host(
+        "cd project && mkdir -p pip .cargo/registry ../pnpm && ln -s ../../.ssh pip/http && ln -s ../keys pip2
+         ln -s ../../../keys/registry/cache .cargo/registry/cache && ln -s ../.ssh ../pnpm/store && ln -s project/pip2 ../pip3
+         ln -s moved/.m2 ../m2",
+    );
+    let dir = project.dir();
+    for (why, name, value, is_shared) in [
+        ("a part is a link", "PIP_CACHE_DIR", dir.join("pip"), false),
+        ("the cache is a link", "PIP_CACHE_DIR", dir.join("pip2"), false),
+        ("a link leads to that link", "PIP_CACHE_DIR", base.join("pip3"), false),
+        ("a directory above is", "CARGO_HOME", dir.join(".cargo"), false),
+        ("outside of the project", "PNPM_HOME", base.join("pnpm"), false),
+        ("the control: the cache was moved", "MAVEN_USER_HOME", base.join("m2"), true),
+    ] {
+        assert!(value.exists(), "{why}");
+        let mut command =
+            project.command(&["--cache", "shared", "--", "sh", "-c", "grep -rs KEY ~/..; echo searched"]);
+        command.env("HOME", &base).env(name, &value).env("PICOCLAW_LOG_LEVEL", "warn");
+        let told = ran(command.stdin(Stdio::null()).output().unwrap());
+        assert!(told.stdout.ends_with("searched\n"), "{why}: {told:?}");
+        assert_eq!(told.stdout.contains("KEY"), is_shared, "{why}: {told:?}");
+        assert_eq!(told.stderr.contains("is not shared"), !is_shared, "{why}: {told:?}");
+    }
+}
