@@ -4,7 +4,9 @@ use super::{HostAgentError, HostAgents, LentAgents};
 use crate::confine::{operator_home, runtime_dir};
 use crate::isolate::{HostEntryKind, UserEnvironment};
 use crate::launch::environment::{self, Variables};
+use crate::printable::printable_path;
 use picoclaw_policy::config::{Expose, ExposeMode};
+use rustix::fs::FileType;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +31,13 @@ impl HostAgents {
         }
         Ok(lent)
     }
+}
+
+/// Whether `path` is itself of this type, and this user's.
+fn is_own(path: &Path, kind: FileType) -> bool {
+    rustix::fs::lstat(path).is_ok_and(|stat| {
+        FileType::from_raw_mode(stat.st_mode) == kind && stat.st_uid == rustix::process::geteuid().as_raw()
+    })
 }
 
 impl LentAgents {
@@ -61,11 +70,17 @@ impl LentAgents {
     ) -> Result<(), HostAgentError> {
         let named = environment::get(host, "GNUPGHOME").filter(|path| !path.is_empty()).map(PathBuf::from);
         let gpg_home = named.clone().unwrap_or_else(|| home.join(".gnupg"));
+        // A link is not followed: a project that has the home of GnuPG may have come with it.
+        let gpg_home = gpg_home.canonicalize().unwrap_or(gpg_home);
         // Where there is a `/run/user/UID`, the agent of the default home has its sockets there.
         let runtime = runtime_dir().join("gnupg");
         let mut tried: Vec<_> = named.is_none().then(|| runtime.join(GPG_SOCKET)).into_iter().collect();
         tried.push(gpg_home.join(GPG_SOCKET));
-        let Some(socket) = tried.iter().find(|path| UnixStream::connect(path).is_ok()).cloned() else {
+        let Some(socket) = tried
+            .iter()
+            .find(|path| is_own(path, FileType::Socket) && UnixStream::connect(path).is_ok())
+            .cloned()
+        else {
             return Err(HostAgentError::NoGpgAgent { tried });
         };
         self.expose(socket, runtime.join("S.gpg-agent"), ExposeMode::ReadWrite);
@@ -74,8 +89,12 @@ impl LentAgents {
             HostAgentError::GpgHome { path: user.path().join("home").join(lent_home), source: errno.into() }
         })?;
         for name in GPG_FILES {
-            if gpg_home.join(name).is_file() {
-                self.expose(gpg_home.join(name), lent_home.join(name), ExposeMode::ReadOnly);
+            let keys = gpg_home.join(name);
+            if is_own(&keys, FileType::RegularFile) {
+                self.expose(keys, lent_home.join(name), ExposeMode::ReadOnly);
+            } else if keys.exists() {
+                let path = printable_path(&keys);
+                tracing::warn!(target: "isolation", "`--gpg`: `{path}` is not shown: it is a link, or not your own file");
             }
         }
         // GnuPG uses directories that are open to their owner alone. Over the command's own home of

@@ -3,7 +3,7 @@
 use super::{Project, SYSTEM_PATH, is_here};
 use crate::test_instance::{Ran, ran};
 use picoclaw_testing::wait_until;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -207,6 +207,32 @@ fn a_gpg_agent_signs_and_its_keys_stay_outside() {
     assert_eq!(caged(&project, &[], &[], "cd ~/.. && rm home && mv moved home").code, 0);
     let without = caged(&project, &variables, &[], "gpg --list-keys; echo text | gpg --batch --clearsign");
     assert!(without.code != 0 && !without.stdout.contains("a@example.org"), "the control: {without:?}");
+}
+
+#[test]
+fn links_in_a_home_of_gnupg_lend_nothing_else() {
+    let Some(project) = Project::new("`--gpg` and links") else { return };
+    project.file("key", "SECRET\n");
+    let home = project.dir().join(".gnupg");
+    std::fs::create_dir(&home).unwrap();
+    let shown = |variables: &[(&str, &Path)]| {
+        let look = "cat ~/.gnupg/pubring.kbx; test -e $XDG_RUNTIME_DIR/gnupg/S.gpg-agent && echo socket";
+        caged(&project, variables, &["--gpg"], look)
+    };
+    let variables = [("GNUPGHOME", home.as_path())];
+    let other = UnixListener::bind(project.instance.dir().join("other")).unwrap();
+    std::os::unix::fs::symlink("../../other", home.join("S.gpg-agent.extra")).unwrap();
+    let told = shown(&variables);
+    assert_eq!((told.code, told.stdout.as_str()), (125, ""), "another socket: {told:?}");
+    std::fs::remove_file(home.join("S.gpg-agent.extra")).unwrap();
+    drop(other);
+    let _own = UnixListener::bind(home.join("S.gpg-agent.extra")).unwrap();
+    std::os::unix::fs::symlink("../../key", home.join("pubring.kbx")).unwrap();
+    let told = shown(&variables);
+    assert_eq!(told.stdout, "socket\n", "another file: {told:?}");
+    std::fs::remove_file(home.join("pubring.kbx")).unwrap();
+    std::fs::write(home.join("pubring.kbx"), "public\n").unwrap();
+    assert_eq!(shown(&variables).stdout, "public\nsocket\n", "the control");
 }
 
 #[test]
