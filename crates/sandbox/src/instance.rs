@@ -2,8 +2,9 @@
 //!
 //! Everything of an instance is Protected from an agent, but its own workspace.
 
-use crate::isolate::{HiddenPath, HostFiles, LiveHost, MountTable};
+use crate::isolate::{HiddenPath, HostFiles, LiveHost};
 use crate::launch::Principal;
+use crate::os_file::MountTable;
 use crate::os_file::{Errno, create_private_dir, is_open_to_others, make_private};
 use crate::printable::printable_path;
 use crate::root::{Overwrite, ProtectedInodes, Root, RootError, WriteContext};

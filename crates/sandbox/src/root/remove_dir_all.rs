@@ -32,7 +32,7 @@ pub(crate) fn remove_dir_all(parent: impl AsFd, name: &OsStr) -> Result<u64> {
 
 /// The bytes that a directory and everything in it takes on the disk, as far as it can be read.
 pub(crate) fn dir_bytes(parent: impl AsFd, name: &OsStr) -> u64 {
-    openat(parent, name, OPEN_DIR, Mode::empty()).map_or(0, |dir| bytes_in(dir.as_fd(), 0))
+    openat(parent.as_fd(), name, OPEN_DIR, Mode::empty()).map_or(0, |dir| bytes_in(dir.as_fd(), 0))
 }
 
 struct Remover<'t> {

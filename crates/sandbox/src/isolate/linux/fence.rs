@@ -20,7 +20,7 @@ use crate::printable::{printable, printable_path};
 use picoclaw_policy::config::ExposeMode;
 use picoclaw_sys::linux::Step;
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// World-writable devices, and terminals.
 const DEVICES: [&str; 8] = [
