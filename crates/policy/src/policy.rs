@@ -75,6 +75,8 @@ pub struct CommandContext<'a> {
     pub cwd: &'a CleanPath,
     /// The child's `HOME`.
     pub home: Option<&'a CleanPath>,
+    /// The command's own directories beside the workspace.
+    pub own: &'a [CleanPath],
     /// Whether the shell reads the text from its standard input.
     pub script_is_input: bool,
     /// The shell's dialect.
@@ -202,6 +204,7 @@ impl Policy {
             confinement: context.confinement,
             cwd: context.cwd,
             home: context.home,
+            own: context.own,
             script_is_input: context.script_is_input,
             dialect: context.dialect,
             file_system: context.file_system,

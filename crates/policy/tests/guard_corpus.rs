@@ -61,7 +61,10 @@ fn judged(guard: &Guard, confinement: Confinement, text: &str) -> Judgement {
         protected: Protected { trees: vec![clean("/home/user/.picoclaw")], readable: Vec::new() },
     };
     let rules = PathRules::default();
-    let (cwd, home) = (clean(WORKSPACE), clean("/home/user"));
+    // Where the kernel holds paths, the agent has a home of its own.
+    let own = clean("/home/user/.picoclaw/runtime-user-env/agents/main");
+    let home = if confinement.holds_paths() { clean(&format!("{own}/home")) } else { clean("/home/user") };
+    let cwd = clean(WORKSPACE);
     let context = GuardContext {
         zones: &zones,
         read_rules: &rules,
@@ -70,6 +73,7 @@ fn judged(guard: &Guard, confinement: Confinement, text: &str) -> Judgement {
         confinement,
         cwd: &cwd,
         home: Some(&home),
+        own: &[own],
         script_is_input: false,
         dialect: Dialect::Bash,
         file_system: &Table,

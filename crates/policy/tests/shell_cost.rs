@@ -47,6 +47,7 @@ fn judged(guard: &Guard, text: &str) -> Duration {
         confinement: Confinement::Fence,
         cwd: &cwd,
         home: Some(&home),
+        own: &[],
         script_is_input: false,
         dialect: Dialect::Bash,
         file_system: &NoFileSystem,

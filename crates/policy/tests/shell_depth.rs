@@ -21,6 +21,7 @@ fn allows(text: &str) -> bool {
         confinement: Confinement::Nothing,
         cwd: &cwd,
         home: None,
+        own: &[],
         script_is_input: false,
         dialect: Dialect::Bash,
         file_system: &NoFileSystem,

@@ -47,6 +47,7 @@ fn judge(
         confinement,
         cwd: &cwd,
         home: Some(&home),
+        own: &[],
         script_is_input: false,
         dialect,
         file_system: &NoFileSystem,

@@ -122,7 +122,9 @@ fn judged(row: &Row, mode: Mode) -> Judgement {
     let read_rules = PathRules::compile(&row.read_rules).unwrap();
     let write_rules = PathRules::compile(&row.write_rules).unwrap();
     let cwd = clean(&format!("{WORKSPACE}/{}", row.cwd.as_deref().unwrap_or_default()));
-    let home = clean("/home/user");
+    // A cage has a home of its own.
+    let own = clean("/home/user/.picoclaw/runtime-user-env/agents/main");
+    let home = if row.cage == Some(true) { clean(&format!("{own}/home")) } else { clean("/home/user") };
     let context = GuardContext {
         zones: &zones,
         read_rules: &read_rules,
@@ -135,6 +137,7 @@ fn judged(row: &Row, mode: Mode) -> Judgement {
         confinement: if row.cage.unwrap_or(false) { Confinement::Cage } else { Confinement::Fence },
         cwd: &cwd,
         home: Some(&home),
+        own: &[own],
         script_is_input: false,
         dialect: Dialect::Bash,
         file_system: &Table,

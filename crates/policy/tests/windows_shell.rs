@@ -74,6 +74,7 @@ fn judged(row: &Row, mode: Mode) -> Judgement {
         confinement: Confinement::Nothing,
         cwd: &cwd,
         home: None,
+        own: &[],
         script_is_input: false,
         dialect: Dialect::PowerShell,
         file_system: &NoFileSystem,

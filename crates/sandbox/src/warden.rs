@@ -195,6 +195,7 @@ impl Warden {
         let context = CommandContext {
             cwd: &cwd,
             home: env.home.as_ref(),
+            own: &env.own,
             script_is_input,
             dialect: self.exec_env.shell(),
             confinement: env.confinement,

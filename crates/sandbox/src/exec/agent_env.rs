@@ -44,6 +44,8 @@ pub(crate) struct AgentEnv {
     pub(crate) confined: Confined,
     pub(crate) confinement: Confinement,
     pub(crate) home: Option<CleanPath>,
+    /// The user environment, as named and with links resolved, where the kernel holds commands to it.
+    pub(crate) own: Vec<CleanPath>,
     /// The directories of `PATH`.
     pub(crate) path: Vec<CleanPath>,
 }
@@ -72,7 +74,7 @@ impl AgentEnv {
         for rule in planned.lines() {
             tracing::debug!(target: "isolation", agent = %own.agent, rule, "{}", isolate::PLAN_LOG_ENTRY);
         }
-        Ok(Self::new(planned.build(backend)?))
+        Ok(Self::new(planned.build(backend)?).owning(&user))
     }
 
     /// While isolation is off: behind the fence that is configured, if files are restricted at all.
@@ -143,7 +145,7 @@ impl AgentEnv {
         confined.environment = fence_environment(host, &confined.environment, &git_files[0]);
         environment::set(&mut confined.environment, "PATH", path.unwrap_or_default());
         confined.enforced = fence_enforced(confined.enforced);
-        Ok(Self { confinement: Confinement::Cage, ..Self::new(confined) })
+        Ok(Self { confinement: Confinement::Cage, ..Self::new(confined).owning(&user) })
     }
 
     /// Behind the write fence.
@@ -202,7 +204,15 @@ impl AgentEnv {
         let home = value("HOME").and_then(|home| CleanPath::absolute(Path::new(home)));
         let path = std::env::split_paths(value("PATH").unwrap_or_default());
         let path = path.filter_map(|dir| CleanPath::absolute(&dir)).collect();
-        Self { confined, confinement, home, path }
+        Self { confined, confinement, home, own: Vec::new(), path }
+    }
+
+    /// With a user environment that is writable.
+    fn owning(self, user: &UserEnvironment) -> Self {
+        let named = user.path().to_owned();
+        let real = named.canonicalize().ok().filter(|real| *real != named);
+        let own = std::iter::once(named).chain(real).filter_map(|path| CleanPath::absolute(&path)).collect();
+        Self { own, ..self }
     }
 }
 

@@ -9,7 +9,9 @@ use super::finding::{Finding, Kind, Remedy};
 use super::glob;
 use super::interpreter::Interpreter;
 use super::partial_word::{ANYTHING, DOWNLOADED, INSIDE, NAME, PartialWord, is_marked, render_marks};
+use super::programs::has_word;
 use super::state::{ShellDir, State};
+use crate::credentials::holds_credentials;
 use crate::intent::{Access, LinkOwner};
 use crate::path::CleanPath;
 use crate::policy::Reach;
@@ -24,13 +26,14 @@ const LETTERED: &[&str] = &["sd", "hd", "vd", "xvd"];
 const NUMBERED: &[&str] = &["nvme", "mmcblk", "loop", "dm-", "md", "sr", "nbd"];
 /// Entries of `/dev` that are disks or memory by another name.
 const BLOCK_NAMES: &[&str] = &["disk", "mapper", "block", "mem", "kmem", "port"];
-/// The system's programs, libraries and headers.
-const SYSTEM: &str = "/usr /lib /lib32 /lib64 /libx32 /bin /sbin /opt";
-/// Directories for temporary files.
-const TEMPORARY: &str = "/tmp /var/tmp";
-/// What every program may know about the system: its name, its time zone, its certificates.
-const PUBLIC: &str = "/etc/os-release /etc/lsb-release /etc/debian_version /etc/alpine-release /etc/redhat-release \
-    /etc/localtime /etc/timezone /etc/mime.types /etc/ssl/certs";
+/// Places for temporary files, and the terminal.
+const TEMPORARY: &str = "/tmp /var/tmp /dev/shm /dev/tty";
+/// Homes, accounts, what services keep while they run, and memory; credentials are known by their names.
+const PRIVATE: &str =
+    "/home /root /Users /etc/passwd /etc/passwd- /etc/group /etc/group- /run /var/run /proc/kcore";
+/// What a process may know of another: no memory, arguments, environment or open files.
+const PROCESS_FACTS: &str = "status stat statm limits cgroup maps smaps mounts mountinfo mountstats io comm sched \
+    schedstat oom_score wchan task fd ns uid_map gid_map loginuid";
 /// Toolchains, beneath the home directory.
 const TOOLCHAINS: &str = ".cargo/bin .rustup/toolchains .nvm/versions .pyenv/versions .local/bin go/bin";
 /// Longest pattern for one name; names have at most 255 bytes.
@@ -227,11 +230,12 @@ impl Interpreter<'_> {
             return self.unknown_path(text);
         }
         let zones = self.context.zones;
-        if zones.is_protected(asked, access) || zones.is_protected(&landed.path, access) {
+        let held = |path: &CleanPath| zones.is_protected(path, access) && !self.is_opened(path, access);
+        if held(asked) || held(&landed.path) {
             let why = "it belongs to the instance, to another agent or to a process";
             return self.report_outside(text, "protected", why, Remedy::None);
         }
-        if self.context.reach != Reach::Workspace || zones.in_workspace(&landed.path).is_some() {
+        if self.context.reach != Reach::Workspace || self.is_own(&landed.path) {
             return;
         }
         if self.is_allowed_outside(asked, &landed, access) {
@@ -250,7 +254,27 @@ impl Interpreter<'_> {
         self.guard.is_smart() && self.context.confinement.holds_paths()
     }
 
-    /// Whether a place belongs to the system, and is no secret.
+    /// Whether a place belongs to the command: the workspace, or where the kernel holds it its own home.
+    fn is_own(&self, path: &CleanPath) -> bool {
+        let holds = self.context.confinement.holds_paths();
+        self.context.zones.in_workspace(path).is_some()
+            || holds && self.context.own.iter().any(|own| path.below(own).is_some())
+    }
+
+    /// Whether something Protected is open to the command all the same: its own home, or a fact about a
+    /// process.
+    fn is_opened(&self, path: &CleanPath, access: Access) -> bool {
+        let mut parts = path.as_path().iter().skip(1).filter_map(|part| part.to_str());
+        let is_fact = parts.next() == Some("proc")
+            && parts.next().is_some()
+            && parts.next().is_none_or(|name| has_word(PROCESS_FACTS, name))
+            && parts.next().is_none();
+        let fact = is_fact && access != Access::Write && self.is_walled();
+        fact || self.context.zones.in_workspace(path).is_none() && self.is_own(path)
+    }
+
+    /// Whether a place is the system's, and nothing is kept there that not every program may read: the
+    /// kernel shows no more of it than that.
     fn is_public(&self, path: &CleanPath, access: Access) -> bool {
         let beneath = |trees: &str, base: &Path| {
             let inside = |tree: &str| {
@@ -258,17 +282,21 @@ impl Interpreter<'_> {
             };
             trees.split_whitespace().any(inside)
         };
-        let [temporary, system, public] =
-            [TEMPORARY, SYSTEM, PUBLIC].map(|trees| beneath(trees, Path::new("/")));
         let toolchain = |home: &CleanPath| beneath(TOOLCHAINS, home.as_path());
-        temporary
-            || (access != Access::Write && (system || public || self.context.home.is_some_and(toolchain)))
+        let private = || {
+            beneath(PRIVATE, Path::new("/"))
+                || self.context.home.is_some_and(|home| path.below(home).is_some())
+                || is_block_device(path)
+                || holds_credentials(path.as_path())
+        };
+        beneath(TEMPORARY, Path::new("/"))
+            || (access != Access::Write && (self.context.home.is_some_and(toolchain) || !private()))
     }
 
     /// Whether a configured rule, the kernel's confinement, or the `PATH`, allows a place outside.
     fn is_allowed_outside(&self, asked: &CleanPath, landed: &Resolved, access: Access) -> bool {
         if self.is_walled()
-            && self.is_public(asked, access)
+            && (self.is_own(asked) || self.is_public(asked, access))
             && (landed.links == LinkOwner::System || self.is_public(&landed.path, access))
         {
             return true;

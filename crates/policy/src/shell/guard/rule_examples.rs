@@ -50,6 +50,7 @@ fn triggers(rule: &Rule, example: &str, cwd: &CleanPath) -> bool {
         confinement: Confinement::Nothing,
         cwd,
         home: None,
+        own: &[],
         script_is_input: false,
         dialect: Dialect::Bash,
         file_system: &NoFileSystem,
