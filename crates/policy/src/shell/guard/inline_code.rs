@@ -8,7 +8,7 @@ use super::awk;
 use super::builtins::Language;
 use super::finding::Kind;
 use super::interpreter::{Input, Interpreter};
-use super::partial_word::{PartialWord, is_marked};
+use super::partial_word::{CLASS, DOWNLOADED, ONE, PartialWord, STAR, is_marked};
 use super::programs::{contains_any, has_word};
 use super::state::State;
 use crate::intent::Access;
@@ -89,10 +89,18 @@ const MAX_STRING_LEN: usize = 4096;
 const MAX_STRINGS: usize = 200;
 
 impl Interpreter<'_> {
+    /// Whether a part of this code may stay unknown: where the kernel holds commands, it does no more than a script
+    /// that is read from a file. What is known is judged. A download, and a text of which nothing is known, may not.
+    pub(super) fn is_partly_known(&self, code: &str) -> bool {
+        self.is_walled()
+            && !code.contains([DOWNLOADED, STAR, ONE, CLASS])
+            && code.contains(|c: char| c.is_ascii_alphanumeric())
+    }
+
     /// Judges code by its text.
     pub(super) fn judge_code(&mut self, code: &PartialWord, language: Language, state: &Rc<State>) {
         let text = code.as_str();
-        if code.is_open() && language == Language::Other {
+        if code.is_open() && language == Language::Other && !self.is_partly_known(text) {
             return self.report_computed("unknown-code", "this code", text);
         }
         for (rule, why, groups) in REFUSED {

@@ -243,7 +243,8 @@ impl<'a> Interpreter<'a> {
     pub(super) fn interpret_string(&mut self, code: &PartialWord, state: &Rc<State>, input: &Input) -> Flow {
         let flow = Flow::either(state.clone());
         // A plain name in a gap is a word of the script, never the name of a command.
-        let readable = !code.as_str().contains([ANYTHING, DOWNLOADED, STAR, ONE, CLASS]);
+        let readable = !code.as_str().contains([ANYTHING, DOWNLOADED, STAR, ONE, CLASS])
+            || self.is_partly_known(code.as_str());
         let Some(code) = Some(code.as_str()).filter(|_| readable) else {
             self.report_computed("unknown-code", "a string that is run as a command", code.as_str());
             return flow;

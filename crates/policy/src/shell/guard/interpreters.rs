@@ -254,7 +254,7 @@ impl Interpreter<'_> {
             Input::Piped(_) => {
                 self.report_danger("pipe-to-interpreter", "runs code that comes from a pipe", &call.words())
             }
-            Input::Text(code) if code.known().is_none() => {
+            Input::Text(code) if code.known().is_none() && !self.is_partly_known(code.as_str()) => {
                 self.report_computed("unknown-code", "this code", code.as_str());
             }
             Input::Text(code) => match language {

@@ -58,7 +58,7 @@ impl Interpreter<'_> {
         let operands = Operands::All(if written { Role::Write } else { Role::Read });
         self.judge_arguments(call.args, &program.with_operands(operands), state);
         for script in sed::scripts(call) {
-            if script.starts_with(ANYTHING) {
+            if script.starts_with(ANYTHING) && !self.is_partly_known(script) {
                 self.report_computed("unknown-code", "this script of sed", script);
             }
             for effect in sed::effects(script) {
@@ -102,7 +102,7 @@ impl Interpreter<'_> {
             _ => None,
         });
         for code in sources.chain(first.flatten()) {
-            if code.starts_with(ANYTHING) {
+            if code.starts_with(ANYTHING) && !self.is_partly_known(code) {
                 self.report_computed("unknown-code", "this program of awk", code);
             }
             self.judge_code(&PartialWord::text(code), Language::Awk, state);
