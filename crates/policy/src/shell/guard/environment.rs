@@ -1,5 +1,5 @@
 //! Variables that make other programs run something. A value that a program would run is judged as
-//! a command. In a family of such variables, one that is not known to be harmless is not.
+//! a command.
 
 use super::builtins::Language;
 use super::interpreter::{Input, Interpreter};
@@ -10,32 +10,20 @@ use super::state::{State, Variable};
 use crate::intent::Access;
 use std::rc::Rc;
 
-/// Families of variables that load code into a program or run it, and their harmless members.
-const FAMILIES: &[(&str, &str)] = &[
-    ("LD_", "LD_LIBRARY_PATH LD_BIND_NOW LD_RUN_PATH"),
-    (
-        "GIT_",
-        "GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE \
-         GIT_TERMINAL_PROMPT GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_MERGE_AUTOEDIT GIT_CONFIG_NOSYSTEM \
-         GIT_OPTIONAL_LOCKS GIT_LFS_SKIP_SMUDGE GIT_REFLOG_ACTION GIT_CEILING_DIRECTORIES GIT_HTTP_LOW_SPEED_LIMIT \
-         GIT_HTTP_LOW_SPEED_TIME GIT_PS1_SHOWDIRTYSTATE GIT_DEPTH GIT_COMMIT GIT_BRANCH GIT_SHA GIT_TAG GIT_URL",
-    ),
-    (
-        "PYTHON",
-        "PYTHONPATH PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONIOENCODING PYTHONHASHSEED PYTHONWARNINGS PYTHONUTF8 \
-         PYTHONNOUSERSITE PYTHONOPTIMIZE PYTHONFAULTHANDLER PYTHONTRACEMALLOC PYTHONASYNCIODEBUG PYTHONDEVMODE \
-         PYTHONPYCACHEPREFIX PYTHON_VERSION PYTHON",
-    ),
-    ("PERL", "PERL5LIB PERL_MM_USE_DEFAULT PERL_UNICODE"),
-    ("RUBY", "RUBYLIB RUBY_VERSION"),
-];
-/// Families, and single variables, without harmless members.
-const RISKY: &str = "DYLD_ BASH ZDOTDIR VIMINIT EXINIT MYVIMRC PSQLRC MANOPT LESSKEY RIPGREP_CONFIG_PATH WGETRC CURL_HOME \
-    INPUTRC MAKEFILES SHELLOPTS JULIA_LOAD_PATH npm_config_script_shell npm_config_node_options \
-    NPM_CONFIG_SCRIPT_SHELL";
+/// Variables that load code into a program, or choose what it runs; a `*` stands for the rest of a name.
+const RISKY: &str = "LD_PRELOAD LD_AUDIT LD_ORIGIN_PATH LD_CONFIG LD_DEBUG_OUTPUT LD_PROFILE* DYLD_* BASH* ZDOTDIR VIMINIT \
+    EXINIT MYVIMRC PSQLRC MANOPT LESSKEY* RIPGREP_CONFIG_PATH WGETRC CURL_HOME INPUTRC MAKEFILES SHELLOPTS \
+    JULIA_LOAD_PATH npm_config_script_shell npm_config_node_options NPM_CONFIG_SCRIPT_SHELL GIT_EXEC_PATH \
+    GIT_TEMPLATE_DIR GIT_CONFIG* GIT_COMMON_DIR GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES \
+    GIT_PROXY_COMMAND GIT_ALLOW_PROTOCOL GIT_PROTOCOL_FROM_USER GIT_ATTR_SOURCE GIT_SSL_* GIT_TR2_* GIT_REDIRECT_* \
+    GIT_TEXTDOMAINDIR GIT_CLONE_PROTECTION_ACTIVE PYTHONSTARTUP PYTHONHOME PYTHONINSPECT PYTHONBREAKPOINT \
+    PYTHONEXECUTABLE PYTHONUSERBASE PYTHONPLATLIBDIR PYTHON_PRESITE PERL5SHELL PERLDB_OPTS PERL_MM_OPT PERL_MB_OPT \
+    RUBYSHELL RUBYPATH RUBYLIB_PREFIX";
+/// Variables among those that only say how much is printed, or where to.
+const HARMLESS: &str = "BASHPID BASH_XTRACEFD GIT_CONFIG_NOSYSTEM";
 /// Variables that are commands, besides the ends of names below.
 const COMMANDS: &str = "PAGER EDITOR VISUAL BROWSER LESSOPEN LESSCLOSE FCEDIT CC CXX CPP FC LD AR AS NVCC RUSTC SHELL \
-    MANROFFOPT SUDO_ASKPASS";
+    MANROFFOPT SUDO_ASKPASS npm_config_editor npm_config_git npm_config_shell npm_config_viewer";
 /// Ends of names of variables that are commands.
 const COMMAND_ENDS: &str = "_COMMAND _EDITOR PAGER _WRAPPER _RUNNER _LINKER _ASKPASS _BROWSER _EXTERNAL_DIFF _SHELL \
     _RUSTC _PROGRAM _HOOK";
@@ -119,12 +107,8 @@ impl Interpreter<'_> {
             if self.text.contains("$\"") {
                 self.report_not_understood("a translation that is chosen on the line", &words);
             }
-        } else if is_of_risky_family(name, text) {
-            self.report_danger(
-                "preload",
-                "changes what a program runs, or is not known to be harmless",
-                &words,
-            );
+        } else if is_risky(name, text) {
+            self.report_danger("preload", "changes what a program runs", &words);
         } else if scope == Scope::Command && !has_word(LISTS, name) {
             self.judge_exported(value, state);
         }
@@ -150,7 +134,7 @@ fn is_upper(name: &str) -> bool {
     !name.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
-fn is_of_risky_family(name: &str, value: &str) -> bool {
+fn is_risky(name: &str, value: &str) -> bool {
     // Tracing is switched on by a number, and written to a file by a path.
     if name.starts_with("GIT_TRACE") || name.starts_with("GIT_CURL_VERBOSE") {
         return value.contains('/');
@@ -158,7 +142,7 @@ fn is_of_risky_family(name: &str, value: &str) -> bool {
     if matches!(name, "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM") {
         return value != "/dev/null";
     }
-    let is_risky = RISKY.split_whitespace().any(|family| name.starts_with(family));
-    let family = FAMILIES.iter().find(|(family, _)| name.starts_with(family));
-    is_risky && !name.starts_with("BASHPID") || family.is_some_and(|(_, harmless)| !has_word(harmless, name))
+    let is_risky =
+        |known: &str| known.strip_suffix('*').map_or(known == name, |start| name.starts_with(start));
+    RISKY.split_whitespace().any(is_risky) && !has_word(HARMLESS, name)
 }
