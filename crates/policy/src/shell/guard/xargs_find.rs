@@ -2,10 +2,13 @@
 //!
 //! A known item is judged as an argument; an unknown one is never accepted as a command's name.
 
+use super::arguments;
 use super::builtins::join_words;
 use super::interpreter::{Flow, Input, Interpreter};
-use super::options::{Grammar, Item, NamedCommand, is_abbreviation, parse};
+use super::interpreters::runs_code;
+use super::options::{Grammar, Item, NamedCommand, Order, is_abbreviation, parse};
 use super::partial_word::{ANYTHING, INSIDE, PartialWord};
+use super::programs;
 use super::state::State;
 use super::wrappers::UnwrappedCommand;
 use std::rc::Rc;
@@ -39,6 +42,11 @@ impl Interpreter<'_> {
                 _ => vec![PartialWord::gap(ANYTHING)],
             },
         };
+        let code = template.first().is_some_and(|name| template.len() == 1 && runs_code(name.as_str()));
+        if code && values.iter().any(PartialWord::is_open) {
+            let why = "an interpreter whose options and script are read from a list";
+            self.report_danger("pipe-to-interpreter", why, &call.words());
+        }
         let lists: Vec<Vec<PartialWord>> = match marker {
             Some(marker) => {
                 let fill = |value: &PartialWord| {
@@ -103,8 +111,19 @@ impl Interpreter<'_> {
 
     /// `rm` over a list of files is bulk deletion, whatever its options.
     fn judge_bulk_deletion(&mut self, argv: &[PartialWord]) {
-        let name =
-            argv.first().and_then(PartialWord::known).map(|name| name.rsplit('/').next().unwrap_or(name));
+        let base = |word: &PartialWord| word.as_str().rsplit('/').next().unwrap_or_default().to_owned();
+        let mut rest = argv;
+        // What a wrapper runs: its own words come first.
+        while let Some(program) = rest.first().and_then(|name| programs::find(&base(name)))
+            && let Some(own) = program.wraps
+        {
+            rest = rest[1..]
+                .get(arguments::parse(&rest[1..], program, Order::First).1 + own..)
+                .unwrap_or_default();
+            rest = &rest[rest.iter().take_while(|word| word.as_str().contains('=')).count()..];
+        }
+        let name = rest.first().map(base);
+        let name = name.as_deref();
         if matches!(name, Some("rm" | "unlink" | "shred")) {
             self.report_danger("bulk-deletion", "deletes every file of a list", &join_words(argv));
         }
