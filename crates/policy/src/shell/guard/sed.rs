@@ -1,6 +1,7 @@
 //! What a sed script does besides editing: every `e`, `r`, `R`, `w` and `W` command.
 
 use super::options::NamedCommand;
+use super::partial_word::PartialWord;
 
 /// A side effect of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,19 @@ pub(super) fn scripts<'c>(call: &NamedCommand<'c>) -> Vec<&'c str> {
         scripts.extend(call.operands(VALUED).first());
     }
     scripts
+}
+
+/// The arguments without the suffixes of `-i`, which end a cluster.
+pub(super) fn without_suffixes(args: &[PartialWord]) -> Vec<PartialWord> {
+    let cut = |arg: &PartialWord| {
+        let text = arg.as_str();
+        let is_cluster = text.starts_with('-') && !text.starts_with("--");
+        match text.find(['i', 'e', 'f', 'l']).filter(|at| is_cluster && text[*at..].starts_with('i')) {
+            Some(at) => PartialWord::text(&text[..=at]),
+            None => arg.clone(),
+        }
+    };
+    args.iter().map(cut).collect()
 }
 
 /// The side effects of a script.

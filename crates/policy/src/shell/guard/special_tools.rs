@@ -57,29 +57,30 @@ impl Interpreter<'_> {
         let written = parse(call.args, program, Order::Free).0.iter().any(in_place);
         let operands = Operands::All(if written { Role::Write } else { Role::Read });
         self.judge_arguments(call.args, &program.with_operands(operands), state);
-        for script in sed::scripts(call) {
+        let args = sed::without_suffixes(call.args);
+        for script in sed::scripts(&NamedCommand { args: &args, ..*call }) {
             if script.starts_with(ANYTHING) && !self.is_partly_known(script) {
                 self.report_computed("unknown-code", "this script of sed", script);
             }
-            for effect in sed::effects(script) {
-                match effect {
-                    sed::Effect::Runs("") => {
-                        self.report_danger(
-                            "sed-exec",
-                            "this script of sed runs its lines as commands",
-                            script,
-                        );
-                    }
-                    sed::Effect::Runs(code) => {
-                        self.report_danger("sed-exec", "this script of sed runs a command", script);
-                        self.interpret_with_sh(&PartialWord::text(code), state, call.input);
-                    }
-                    sed::Effect::Reads(file) => {
-                        self.judge_path(file, Access::Read, state);
-                    }
-                    sed::Effect::Writes(file) => {
-                        self.judge_path(file, Access::Write, state);
-                    }
+            self.judge_sed_script(script, call, state);
+        }
+    }
+
+    pub(super) fn judge_sed_script(&mut self, script: &str, call: &NamedCommand<'_>, state: &Rc<State>) {
+        for effect in sed::effects(script) {
+            match effect {
+                sed::Effect::Runs("") => {
+                    self.report_danger("sed-exec", "this script of sed runs its lines as commands", script);
+                }
+                sed::Effect::Runs(code) => {
+                    self.report_danger("sed-exec", "this script of sed runs a command", script);
+                    self.interpret_with_sh(&PartialWord::text(code), state, call.input);
+                }
+                sed::Effect::Reads(file) => {
+                    self.judge_path(file, Access::Read, state);
+                }
+                sed::Effect::Writes(file) => {
+                    self.judge_path(file, Access::Write, state);
                 }
             }
         }
