@@ -1,11 +1,11 @@
-//! The pipes of an awk program: each runs a command.
+//! The commands of an awk program: its pipes, and its calls of `system`.
 
 use super::programs::has_word;
 
-/// Whether a program of awk has a pipe to or from something else than one literal.
-pub(super) fn has_computed_pipe(text: &str) -> bool {
+/// Whether a program of awk runs something else than one literal: by a pipe to or from it, or by `system`.
+pub(super) fn has_computed_command(text: &str) -> bool {
     const EXPECTS_OPERAND: &str = "print printf return else do in case getline";
-    if !text.contains('|') {
+    if !text.contains('|') && !text.contains("system") {
         return false;
     }
     // The program without comments, with `"` for a string and `v` for a regular expression.
@@ -44,6 +44,18 @@ pub(super) fn has_computed_pipe(text: &str) -> bool {
         }
     }
     let plain = plain.replace("||", "&&").replace("|&", "|");
+    let is_computed_call = |(at, name): (usize, &str)| {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let argument = plain[at + name.len()..].trim_start().strip_prefix('(');
+        !plain[..at].ends_with(is_word)
+            && argument.is_some_and(|argument| {
+                let rest = argument.trim_start().strip_prefix('"').map(str::trim_start);
+                !rest.is_some_and(|rest| rest.starts_with(')'))
+            })
+    };
+    if plain.match_indices("system").any(is_computed_call) {
+        return true;
+    }
     plain.match_indices('|').any(|(at, _)| {
         let (before, after) = (plain[..at].trim_end(), plain[at + 1..].trim_start());
         let is_literal = if after.starts_with("getline") {
@@ -99,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pipe_is_known_only_beside_one_literal() {
+    fn a_command_is_known_only_if_it_is_one_literal() {
         for (program, want) in [
             (r#"{print | "sort"}"#, false),
             (r#""date" | getline d"#, false),
@@ -108,6 +120,9 @@ mod tests {
             (r#"{print (a) / 2 "|" b}"#, false),
             (r#"{print "\"|"}"#, false),
             (r#"/\/|x/"#, false),
+            (r#"{system("")} {print "system(x)"} {filesystem(x)}"#, false),
+            ("{system($0)}", true),
+            (r#"BEGIN {system ("rm " x)}"#, true),
             ("{cmd | getline}", true),
             ("{x++ / 2; cmd | getline; y = x++ / 2}", true),
             (r#"/[\]/"]/ {cmd | getline} /"/"#, true),
@@ -117,7 +132,7 @@ mod tests {
             (r#"{print /"/; cmd | getline; print /"/}"#, true),
             (r#"{if (1) /"/; cmd | getline; /"/}"#, true),
         ] {
-            assert_eq!(has_computed_pipe(program), want, "`{program}`");
+            assert_eq!(has_computed_command(program), want, "`{program}`");
         }
     }
 }

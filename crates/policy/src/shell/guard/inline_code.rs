@@ -7,8 +7,9 @@
 use super::awk;
 use super::builtins::Language;
 use super::finding::Kind;
-use super::interpreter::{Input, Interpreter};
-use super::partial_word::{CLASS, DOWNLOADED, ONE, PartialWord, STAR, is_marked};
+use super::interpreter::{Input, Interpreter, MAX_NESTING};
+use super::options::NamedCommand;
+use super::partial_word::{ANYTHING, CLASS, DOWNLOADED, ONE, PartialWord, STAR, is_marked};
 use super::programs::{contains_any, has_word};
 use super::state::State;
 use crate::intent::Access;
@@ -21,7 +22,8 @@ use std::rc::Rc;
 const SHELLS_OUT: &str = "os.system|subprocess|popen|Popen|commands.get|pty.spawn|os.exec|os.spawn|posix_spawn|system(|\
     system |exec(|exec |execSync|execFile|spawn|child_process|shell_exec|passthru|proc_open|os.execute|io.popen|\
     Kernel.|%x|qx|`|Open3|IO.popen|Runtime|do shell script|shell-command|call-process|Deno.run|Deno.Command|\
-    Bun.spawn|Process.|.execute(|os:cmd|:os.cmd|open_port|System.cmd|System.shell|system*";
+    Bun.spawn|Process.|.execute(|os:cmd|:os.cmd|open_port|System.cmd|System.shell|system*|\
+    \"system\"|'system'|pipepager|IMAP4_stream|webbrowser.get|exec {|exec @";
 /// Quotes of perl and ruby.
 const QUOTES: &[(&str, &str)] = &[
     ("qx(", ")"),
@@ -40,7 +42,7 @@ const REFUSED: &[(&str, &str, &[&str])] = &[
         "inline-deletion",
         "this code deletes a whole tree",
         &["rmtree|rm_rf|rm_r(|rm_r |remove_tree|remove_dir_all|removedirs|rimraf|fs.rm(|deleteDirectory|\
-           delete-directory|RemoveAll|unlink -r|unlink <|unlink glob"],
+           delete-directory|RemoveAll|unlink -r|unlink <|unlink glob|unlink(glob|unlink @|finddepth|file delete -force"],
     ),
     (
         "inline-deletion",
@@ -59,12 +61,21 @@ const REFUSED: &[(&str, &str, &[&str])] = &[
         "this code changes owners or identities",
         &["setuid(|setgid(|os.chown|seteuid(|chown(|os.chroot|chroot("],
     ),
+    (
+        "permissions",
+        "this code lets a file run as its owner",
+        &["chmod", "0o4|0o2|0o6|04777|04755|04711|02755|06755"],
+    ),
     ("fork-bomb", "this code starts processes in a loop", &["fork", "while|for |loop|until"]),
-    ("forced-kill", "this code ends processes by force", &["kill", "SIGKILL|,9)|, 9)|kill 9|KILL"]),
+    (
+        "forced-kill",
+        "this code ends processes by force",
+        &["kill", "SIGKILL|,9)|, 9)|kill 9|KILL|(9,|(9 ,|-9,|=9)"],
+    ),
     (
         "inline-download",
         "this code runs what it fetches or decodes",
-        &["exec(|eval(", "urlopen|requests.|http|b64decode|atob(|fetch(|decode("],
+        &["exec(|eval(|(eval)", "urlopen|requests.|http|b64decode|atob(|fetch(|decode("],
     ),
 ];
 /// Calls that run a string as code of the same language, without blanks.
@@ -78,6 +89,13 @@ const GIVEN: &str = "input(|stdin|STDIN|open(0|read(0|readFileSync(0|io.read|io.
 /// Calls that run a string as a command, and the strings from outside that they may have.
 const RUNS_COMMAND: &[&str] = &["system(", "popen(", "Popen(", "run(", "call(", "output("];
 const GIVEN_FIRST: &[&str] = &["input(", "sys.stdin", "sys.argv", "open(0", "os.environ", "os.getenv"];
+
+/// Words before the name of a file or module that is run.
+const LOADS: &str = "import from use require do r";
+/// Calls that run a string, with or without brackets, and what is read or given.
+const RUNS_WORDS: &[&str] = &["system", "exec", "popen", "qx", "`"];
+const GIVEN_WORDS: &[&str] =
+    &["$_", "@ARGV", "$ARGV[", "shift", "<STDIN>", "@_", "$ENV{", "{*}$argv", "{$_", "{shift"];
 
 /// Top-level directories: a string that begins with one is a path in any language.
 const TOPS: &str =
@@ -116,7 +134,7 @@ impl Interpreter<'_> {
         if runs_given_code(text) {
             self.report_danger("unknown-code", "this code runs code that it reads or is given", text);
         }
-        if language == Language::Awk && awk::has_computed_pipe(text) {
+        if language == Language::Awk && awk::has_computed_command(text) {
             self.report_computed("unknown-code", "a command of this program of awk", text);
         }
         let literals = literals(text);
@@ -130,7 +148,14 @@ impl Interpreter<'_> {
                 || (language == Language::Other
                     && (inner.ends_with('|') || inner.starts_with('|') || (plots && inner.starts_with('<'))))
             {
-                self.judge_string(inner.trim_matches(['|', '<']), state);
+                let feeds = literal.fed && language == Language::Awk || inner.starts_with('|');
+                self.judge_piped_string(inner.trim_matches(['|', '<']), feeds, state);
+            }
+        }
+        // `open(F, "|-", "sh")` of perl.
+        for row in join_rows(&literals) {
+            if let Some(command) = row.strip_prefix("|- ").or_else(|| row.strip_prefix("-| ")) {
+                self.judge_piped_string(command, row.starts_with('|'), state);
             }
         }
         // Code in a string of code: `exec("…")`, `eval("…")`.
@@ -148,10 +173,13 @@ impl Interpreter<'_> {
             for quoted in between(text, '`')
                 .chain(between_words(text, "%x(", ")"))
                 .chain(QUOTES.iter().flat_map(|(open, close)| between_words(text, open, close)))
-                .chain(tcl_commands(text))
             {
                 self.judge_string(quoted, state);
             }
+        }
+        if language == Language::Other {
+            tcl_commands(text).for_each(|command| self.judge_string(command, state));
+            self.run_loaded(text, state);
         }
         if self.strings > MAX_STRINGS {
             self.report_not_understood("code that hands too many strings to a shell", "");
@@ -177,8 +205,32 @@ impl Interpreter<'_> {
         }
     }
 
+    /// Runs the files that this line has written and that the code loads by name: `require("./x")`, `import x`.
+    fn run_loaded(&mut self, text: &str, state: &Rc<State>) {
+        self.depth += 1;
+        if !state.files.is_empty() && self.depth <= MAX_NESTING && self.count_step() {
+            let words = [PartialWord::text(text)];
+            let call = NamedCommand { name: "", args: &[], input: &Input::Inherited, argv: &words };
+            let mut before = "";
+            for word in text.split(|c: char| c.is_whitespace() || "()[]{}\"';,".contains(c)) {
+                let opened = before == "open" && contains_any(text, "exec(open|eval(open");
+                let loads = opened || has_word(LOADS, before.trim_start_matches('-'));
+                if loads && !word.is_empty() && !word.ends_with(".json") && self.count_step() {
+                    self.run_module(&word.replace("::", "/"), &call, state);
+                }
+                before = if word.is_empty() { before } else { word };
+            }
+        }
+        self.depth -= 1;
+    }
+
     /// Judges a string as if it were a command, and keeps only findings of danger.
     pub(super) fn judge_string(&mut self, string: &str, state: &Rc<State>) {
+        self.judge_piped_string(string, false, state);
+    }
+
+    /// The same for a command that the code feeds through a pipe.
+    fn judge_piped_string(&mut self, string: &str, is_fed: bool, state: &Rc<State>) {
         if string.trim().is_empty() || is_marked(string) || string.len() > MAX_STRING_LEN {
             return;
         }
@@ -194,7 +246,8 @@ impl Interpreter<'_> {
         let known = self.commands.len();
         let before = std::mem::take(&mut self.findings);
         let seen = std::mem::take(&mut self.seen);
-        self.interpret_as(dialect, &PartialWord::text(string), state, &Input::Inherited);
+        let input = if is_fed { Input::Piped(PartialWord::gap(ANYTHING)) } else { Input::Inherited };
+        self.interpret_as(dialect, &PartialWord::text(string), state, &input);
         let found = std::mem::replace(&mut self.findings, before);
         self.seen = seen;
         self.commands.truncate(known);
@@ -239,7 +292,13 @@ fn runs_given_code(text: &str) -> bool {
     if RUNS_COMMAND
         .iter()
         .any(|run| dense.split(run).skip(1).any(|arg| GIVEN_FIRST.iter().any(|given| arg.starts_with(given))))
-        || contains_any(&dense, "eval$_|eval($_)")
+        || contains_any(&dense, "eval$_|eval($_)|eval`|system`")
+        || RUNS_WORDS.iter().any(|run| {
+            dense.split(run).skip(1).any(|arg| {
+                let arg = arg.trim_start_matches(['(', '"', '\'']);
+                GIVEN_WORDS.iter().any(|given| arg.starts_with(given))
+            })
+        })
     {
         return true;
     }
@@ -260,6 +319,8 @@ struct Literal {
     text: String,
     /// A pipe, on either side.
     piped: bool,
+    /// One before it: a command that the code feeds.
+    fed: bool,
     /// Nothing but commas, blanks and `[` between it and the literal before.
     follows: bool,
 }
@@ -292,7 +353,7 @@ fn literals(text: &str) -> Vec<Literal> {
         if closed {
             let after = chars.as_str().trim_start();
             let piped = before == '|' || (after.starts_with('|') && !after.starts_with("||"));
-            all.push(Literal { text: string, piped, follows });
+            all.push(Literal { text: string, piped, fed: before == '|', follows });
         }
         before = open;
         follows = true;
@@ -315,10 +376,15 @@ fn join_rows(literals: &[Literal]) -> Vec<String> {
     rows
 }
 
-/// `exec rm x`, `spawn rm x`: how Tcl runs a command, without quotes.
+/// `exec rm x`, `spawn rm x`, `open |[list rm x]`: how Tcl runs a command, without quotes.
 fn tcl_commands(text: &str) -> impl Iterator<Item = &str> {
-    let commands = text.split(['\n', ';', '[', '{']).map(str::trim_start);
-    commands.filter_map(|command| command.strip_prefix("exec ").or_else(|| command.strip_prefix("spawn ")))
+    ["exec ", "spawn ", "open |", "open {|"].into_iter().flat_map(move |call| {
+        text.split(call).skip(1).map(|rest| {
+            let rest = rest.trim_start_matches("{*}").trim_start_matches(['{', '[']);
+            let rest = rest.strip_prefix("list ").unwrap_or(rest);
+            rest.split(['\n', ';', ']', '}']).next().unwrap_or_default()
+        })
+    })
 }
 
 fn between(text: &str, quote: char) -> impl Iterator<Item = &str> {

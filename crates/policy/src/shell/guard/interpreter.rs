@@ -134,6 +134,8 @@ pub(super) struct Interpreter<'a> {
     pub(super) lifted: bool,
     /// Whether a shell reads the current text from its standard input.
     pub(super) script_is_input: bool,
+    /// The shell's own input, if `exec` has replaced it.
+    pub(super) replaced_input: Option<Input>,
     /// Number of strings of other languages that were parsed as commands.
     pub(super) strings: usize,
     /// Aliases that the line gave to git; they outlast the shell that defines them.
@@ -164,6 +166,7 @@ impl<'a> Interpreter<'a> {
             locals: Vec::new(),
             lifted: false,
             script_is_input: context.script_is_input,
+            replaced_input: None,
             strings: 0,
             git_aliases: BTreeSet::new(),
             seen: BTreeSet::new(),
@@ -321,7 +324,7 @@ impl<'a> Interpreter<'a> {
         }
         if statement.ending == Ending::Background {
             self.parallel += 1;
-            let flow = self.chain(statement, state.clone(), &Input::Inherited);
+            let flow = self.chain(statement, state.clone(), input);
             self.parallel -= 1;
             self.absorb(&mut state, &flow);
             return Flow::ok(state).printing(PartialWord::gap(ANYTHING));

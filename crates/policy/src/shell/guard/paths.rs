@@ -264,13 +264,14 @@ impl Interpreter<'_> {
     /// Whether something Protected is open to the command all the same: its own home, or a fact about a
     /// process.
     fn is_opened(&self, path: &CleanPath, access: Access) -> bool {
-        let mut parts = path.as_path().iter().skip(1).filter_map(|part| part.to_str());
-        let is_fact = parts.next() == Some("proc")
-            && parts.next().is_some()
-            && parts.next().is_none_or(|name| has_word(PROCESS_FACTS, name))
-            && parts.next().is_none();
-        let fact = is_fact && access != Access::Write && self.is_walled();
-        fact || self.context.zones.in_workspace(path).is_none() && self.is_own(path)
+        let parts: Vec<&str> = path.as_path().iter().skip(1).filter_map(|part| part.to_str()).collect();
+        let is_fact = match parts[..] {
+            ["proc", _] => true,
+            ["proc", _, name] => has_word(PROCESS_FACTS, name),
+            _ => false,
+        };
+        is_fact && access != Access::Write && self.is_walled()
+            || self.context.zones.in_workspace(path).is_none() && self.is_own(path)
     }
 
     /// Whether a place is the system's, and nothing is kept there that not every program may read: the
@@ -295,10 +296,9 @@ impl Interpreter<'_> {
 
     /// Whether a configured rule, the kernel's confinement, or the `PATH`, allows a place outside.
     fn is_allowed_outside(&self, asked: &CleanPath, landed: &Resolved, access: Access) -> bool {
-        if self.is_walled()
-            && (self.is_own(asked) || self.is_public(asked, access))
-            && (landed.links == LinkOwner::System || self.is_public(&landed.path, access))
-        {
+        let public = self.is_walled() && self.is_public(&landed.path, access);
+        let system = self.is_walled() && landed.links == LinkOwner::System;
+        if public && self.is_own(asked) || (public || system) && self.is_public(asked, access) {
             return true;
         }
         let rules = match access {

@@ -3,6 +3,7 @@
 use super::arguments::{self, Argument};
 use super::builtins::join_words;
 use super::interpreter::{Flow, Input, Interpreter};
+use super::interpreters::runs_code;
 use super::options::{Grammar, NamedCommand, Order, parse};
 use super::partial_word::PartialWord;
 use super::programs::{self, has_word};
@@ -57,12 +58,19 @@ impl Interpreter<'_> {
                     call.args.iter().position(|arg| matches!(arg.as_str(), "--args" | "--" | "record"))? + 1;
                 return self.judge_inner(own, call, state);
             }
+            // Only its redirections take effect: they are the shell's from here on.
+            "exec" if call.args.is_empty() && !matches!(call.input, Input::Inherited) => {
+                self.replaced_input = Some(call.input.clone());
+            }
             "xargs" => return Some(self.xargs(call, state)),
             "find" => return self.find(call, state),
             "fd" | "fdfind" => return self.fd(call, state),
             "parallel" => return Some(self.parallel_jobs(call, state)),
             "watch" | "hyperfine" => {
-                let own = arguments::parse(call.args, programs::find(call.name)?, Order::First).1;
+                let (options, own) = arguments::parse(call.args, programs::find(call.name)?, Order::First);
+                if options.iter().any(|option| matches!(option, Argument::Flag("x" | "exec"))) {
+                    return self.judge_inner(own, call, state);
+                }
                 return Some(self.judge_code_string(&call.args[own..], own, state, call.input));
             }
             "script" | "su" | "runuser" | "flock" | "npx" | "npm" | "expect"
@@ -107,28 +115,40 @@ impl Interpreter<'_> {
         let Some(skip) = program.wraps else { return self.verb_command(call, state) };
         let (parsed, start) = arguments::parse(call.args, program, Order::First);
         let mut start = start + skip;
-        // A lone `-` is `-i`.
-        start +=
-            usize::from(call.name == "env" && call.args.get(start).is_some_and(|arg| arg.as_str() == "-"));
+        // A lone `-` is `-i`; a machine comes before the command, and is none.
+        start += usize::from(call.args.get(start).is_some_and(|arg| match call.name {
+            "env" => arg.as_str() == "-",
+            "setarch" => arg.as_str().contains(|c: char| c.is_ascii_digit()) && !runs_code(arg.as_str()),
+            _ => false,
+        }));
         let assignments = call
             .args
             .iter()
             .skip(start)
             .take_while(|arg| takes_assignments(call.name) && is_assignment(call.name, arg));
         let own = start + assignments.count();
+        let mut place = state.clone();
         for arg in call.args.iter().take(own).skip(start) {
             if let Some((name, value)) = arg.as_str().split_once('=') {
                 let value = super::state::Variable::Scalar(vec![PartialWord::text(value)]);
                 self.judge_environment(name, &value, state, super::simple::Scope::Command);
+                Rc::make_mut(&mut place).assign(name, value);
             }
         }
-        let mut place = state.clone();
         for argument in parsed {
-            if let ("env" | "sudo" | "doas", Argument::Value { name: "C" | "D" | "chdir", value, .. }) =
-                (call.name, argument)
-            {
-                let to = self.judge_directory(value, state);
-                Rc::make_mut(&mut place).change_dir(to);
+            match (call.name, argument) {
+                ("env" | "sudo" | "doas", Argument::Value { name, value, .. })
+                    if matches!(name, "C" | "D") || name.len() > 2 && "chdir".starts_with(name) =>
+                {
+                    let to = self.judge_directory(value, state);
+                    Rc::make_mut(&mut place).change_dir(to);
+                }
+                ("strace" | "ltrace", Argument::Value { name: "o" | "output", value, .. }) => {
+                    if let Some(code) = value.strip_prefix(['|', '!']) {
+                        self.interpret_with_sh(&PartialWord::text(code), state, call.input);
+                    }
+                }
+                _ => {}
             }
         }
         let mut unwrapped = self.judge_inner(own, call, &place)?;
@@ -186,6 +206,10 @@ impl Interpreter<'_> {
         let code = call.values(grammar, "S split-string").first().map(|code| (*code).to_owned())?;
         let own = parse(call.args, grammar).1;
         let rest = join_words(&call.args[own..]);
+        // `env` has its own escapes for blanks, and a shell reads them in the same places.
+        let code = ["\\_", "\\t", "\\n", "\\f", "\\v", "\\r"]
+            .iter()
+            .fold(code, |code, blank| code.replace(blank, " "));
         let flow = self.interpret_string(&PartialWord::text(format!("{code} {rest}")), state, call.input);
         Some(UnwrappedCommand { own: call.args.len(), flow: self.keep_process_effects(state, flow) })
     }
