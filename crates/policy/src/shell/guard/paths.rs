@@ -254,11 +254,12 @@ impl Interpreter<'_> {
         self.guard.is_smart() && self.context.confinement.holds_paths()
     }
 
-    /// Whether a place belongs to the command: the workspace, or where the kernel holds it its own home.
+    /// Whether a place belongs to the command: the workspace, or where the kernel holds it its own home
+    /// without places of credentials.
     fn is_own(&self, path: &CleanPath) -> bool {
-        let holds = self.context.confinement.holds_paths();
+        let beneath = |own: &CleanPath| path.below(own).is_some_and(|rest| !holds_credentials(rest));
         self.context.zones.in_workspace(path).is_some()
-            || holds && self.context.own.iter().any(|own| path.below(own).is_some())
+            || self.context.confinement.holds_paths() && self.context.own.iter().any(beneath)
     }
 
     /// Whether something Protected is open to the command all the same: its own home, or a fact about a
@@ -296,9 +297,9 @@ impl Interpreter<'_> {
 
     /// Whether a configured rule, the kernel's confinement, or the `PATH`, allows a place outside.
     fn is_allowed_outside(&self, asked: &CleanPath, landed: &Resolved, access: Access) -> bool {
-        let public = self.is_walled() && self.is_public(&landed.path, access);
-        let system = self.is_walled() && landed.links == LinkOwner::System;
-        if public && self.is_own(asked) || (public || system) && self.is_public(asked, access) {
+        let own = self.is_own(asked);
+        let led = self.is_public(&landed.path, access) || !own && landed.links == LinkOwner::System;
+        if self.is_walled() && led && (own || self.is_public(asked, access)) {
             return true;
         }
         let rules = match access {
