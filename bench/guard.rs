@@ -80,6 +80,7 @@ impl Ground {
             confinement: Confinement::Nothing,
             cwd: &self.cwd,
             home: Some(&self.home),
+            own: &[],
             script_is_input: false,
             dialect: Dialect::Bash,
             file_system,

@@ -118,6 +118,8 @@ impl Interpreter<'_> {
     /// Judges code by its text.
     pub(super) fn judge_code(&mut self, code: &PartialWord, language: Language, state: &Rc<State>) {
         let text = code.as_str();
+        // It is searched for every sign.
+        self.count_bytes(2 * text.len());
         if code.is_open() && language == Language::Other && !self.is_partly_known(text) {
             return self.report_computed("unknown-code", "this code", text);
         }
