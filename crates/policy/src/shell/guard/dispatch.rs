@@ -143,6 +143,11 @@ impl Interpreter<'_> {
                 self.run_file(&place, Language::Shell(Dialect::Bash), &state, &named);
             }
         }
+        if let Some(verb) = base.strip_prefix("git-").filter(|verb| !verb.is_empty()) {
+            let words = [PartialWord::fixed("git"), PartialWord::text(verb)];
+            let argv: Vec<PartialWord> = words.into_iter().chain(args.iter().cloned()).collect();
+            return self.run_words(&argv, invocation.input, &state);
+        }
         self.judge_partial_read(&named);
         if let Some(flow) = self.builtin(&named, &state) {
             return flow;

@@ -118,7 +118,7 @@ impl Interpreter<'_> {
     }
 
     /// The root of the repository that the shell is in, if it lies in the workspace.
-    fn repository_root(&self, state: &State) -> PartialWord {
+    pub(super) fn repository_root(&self, state: &State) -> PartialWord {
         let [super::state::ShellDir::At(cwd)] = state.cwd.as_slice() else {
             return PartialWord::gap(ANYTHING);
         };

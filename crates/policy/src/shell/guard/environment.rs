@@ -74,8 +74,7 @@ impl Interpreter<'_> {
             let ssh = name.starts_with("GIT_SSH") || name == "RSYNC_RSH";
             let mut words_given = text.split_whitespace();
             let safe = if ssh {
-                words_given.next().is_some_and(|first| first.rsplit('/').next() == Some("ssh"))
-                    && !text.contains("Command")
+                super::git::is_plain_ssh(text)
             } else {
                 value.known().is_some() && words_given.all(known)
             };

@@ -5,8 +5,10 @@ use super::interpreter::{Input, Interpreter};
 use super::options::{Grammar, NamedCommand, parse};
 use super::partial_word::PartialWord;
 use super::programs;
-use super::state::State;
+use super::state::{ShellDir, State};
 use crate::intent::Access;
+use crate::path::CleanPath;
+use std::path::Path;
 use std::rc::Rc;
 
 /// Git's own options, before the subcommand.
@@ -27,13 +29,55 @@ const HARMLESS: &str = "color user init pull push merge diff log commit tag bran
     core.longpaths core.bare core.precomposeunicode core.untrackedcache core.preloadindex core.compression \
     core.bigfilethreshold core.logallrefupdates core.symlinks core.whitespace http.postbuffer http.version \
     http.lowspeedlimit http.lowspeedtime protocol.version submodule.recurse submodule.fetchjobs safe.directory \
-    credential.username credential.usehttppath lfs.concurrenttransfers maintenance.auto";
+    credential.username credential.usehttppath lfs.concurrenttransfers lfs.url maintenance.auto http.proxy \
+    http.extraheader core.excludesfile commit.template merge.tool merge.guitool diff.tool diff.guitool \
+    uploadpack.allowfilter uploadpack.allowanysha1inwant uploadpack.allowreachablesha1inwant \
+    uploadpack.allowtipsha1inwant";
 
-fn is_harmless(key: &str, section: &str, last: &str) -> bool {
-    let remote = section == "remote" && matches!(last, "url" | "fetch" | "pushurl" | "tagopt" | "prune");
-    let names_file =
-        ["file", "dir", "directory", "path", "template", "tool"].iter().any(|end| last.ends_with(end));
-    programs::has_word(HARMLESS, key) || (programs::has_word(HARMLESS, section) && !names_file) || remote
+fn is_harmless(key: &str, value: &str) -> bool {
+    let (section, last) =
+        (key.split('.').next().unwrap_or_default(), key.rsplit('.').next().unwrap_or_default());
+    let among = match section {
+        "remote" => matches!(last, "url" | "fetch" | "pushurl" | "tagopt" | "prune"),
+        "url" => last.ends_with("insteadof") && !key.contains("::"),
+        "gpg" => key == "gpg.format" && matches!(value, "ssh" | "openpgp" | "x509"),
+        "http" => last == "extraheader",
+        // Its text becomes lines of the list of commits, which may be commands.
+        "rebase" => last != "instructionformat",
+        _ => {
+            let ends = ["file", "dir", "directory", "path", "template", "tool"];
+            programs::has_word(HARMLESS, section) && !ends.iter().any(|end| last.ends_with(end))
+        }
+    };
+    among || programs::has_word(HARMLESS, key)
+}
+
+/// Whether a command is `ssh` with options that run nothing on this side.
+pub(super) fn is_plain_ssh(command: &str) -> bool {
+    let name = command.split_whitespace().next().unwrap_or_default();
+    name.rsplit('/').next() == Some("ssh")
+        && !command.to_ascii_lowercase().contains("command")
+        && !command.contains([';', '&', '|', '`', '$', '<', '>', '\n'])
+}
+
+/// The words of an alias, without their quotes, as git splits them.
+fn split_words(text: &str) -> Vec<PartialWord> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (c, quote) {
+            (c, None) if c.is_whitespace() => words.extend(word.take()),
+            ('\'' | '"', None) => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (c, Some(open)) if c == open => quote = None,
+            ('\\', _) if quote != Some('\'') => word.get_or_insert_default().extend(chars.next()),
+            (c, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words.into_iter().map(PartialWord::text).collect()
 }
 
 impl Interpreter<'_> {
@@ -69,6 +113,12 @@ impl Interpreter<'_> {
                 ["set" | "get" | "unset", rest @ ..] => rest,
                 all => all,
             };
+            let renames = rest.iter().any(|arg| arg.as_str().trim_start_matches('-') == "rename-section");
+            if renames
+                && operands.last().is_some_and(|to| !to.starts_with("remote.") && !to.starts_with("branch."))
+            {
+                self.report_danger("git-setting", "gives settings another meaning", &join_words(rest));
+            }
             if let [key, value, ..] = operands {
                 settings.push((key.to_ascii_lowercase(), (*value).to_owned()));
             }
@@ -99,12 +149,32 @@ impl Interpreter<'_> {
     fn git_alias(&mut self, value: &str, args: &[PartialWord], input: &Input, state: &Rc<State>) {
         if let Some(code) = value.strip_prefix('!') {
             let code = format!("{code} {}", join_words(args));
-            self.interpret_with_sh(&PartialWord::text(code), state, input);
+            self.interpret_with_sh(&PartialWord::text(code), &self.at_top_level(state), input);
             return;
         }
-        let words = std::iter::once("git").chain(value.split_whitespace()).map(PartialWord::text);
+        let words = std::iter::once(PartialWord::fixed("git")).chain(split_words(value));
         let argv: Vec<PartialWord> = words.chain(args.iter().cloned()).collect();
         self.run_words(&argv, input, state);
+    }
+
+    /// The state of a command that git runs at the top of the repository: any directory from this one
+    /// up, if it is not known which has it.
+    fn at_top_level(&self, state: &Rc<State>) -> Rc<State> {
+        let root = self.repository_root(state);
+        let mut top = (**state).clone();
+        let above = |dir: &ShellDir| match dir {
+            ShellDir::At(dir) => dir
+                .as_path()
+                .ancestors()
+                .filter_map(CleanPath::absolute)
+                .take_while(|dir| self.context.zones.in_workspace(dir).is_some())
+                .filter(|dir| root.known().is_none_or(|root| dir.as_path() == Path::new(root)))
+                .map(ShellDir::At)
+                .collect(),
+            other => vec![other.clone()],
+        };
+        top.change_dir(state.cwd.iter().flat_map(above).collect::<Vec<_>>());
+        Rc::new(top)
     }
 
     /// A setting that is not known to be harmless is not.
@@ -114,7 +184,7 @@ impl Interpreter<'_> {
             (key.split('.').next().unwrap_or_default(), key.rsplit('.').next().unwrap_or_default());
         let words = format!("{key}={value}");
         if key == "core.sshcommand" {
-            if value.split_whitespace().next().is_some_and(|name| name.rsplit('/').next() != Some("ssh")) {
+            if !is_plain_ssh(value) {
                 self.report_danger("git-setting", "a setting that runs a command instead of ssh", &words);
             }
         } else if section == "alias" {
@@ -124,6 +194,10 @@ impl Interpreter<'_> {
                 Some(code) => {
                     self.interpret_with_sh(&PartialWord::text(code), state, &Input::Inherited);
                 }
+                // Git runs `git credential-` and this.
+                None if value.contains([';', '&', '|', '`', '$', '\n']) => {
+                    self.interpret_with_sh(&PartialWord::text(value), state, &Input::Inherited);
+                }
                 None if value.contains('/') => {
                     self.judge_path(value, Access::Read, state);
                 }
@@ -131,8 +205,7 @@ impl Interpreter<'_> {
             }
         } else if programs::has_word(RUN_BY_GIT, last) || section == "pager" {
             self.interpret_with_sh(&PartialWord::text(value), state, &Input::Inherited);
-        } else if !(is_harmless(&key, section, last)
-            || key == "core.fsmonitor" && matches!(value, "true" | "false"))
+        } else if !(is_harmless(&key, value) || key == "core.fsmonitor" && matches!(value, "true" | "false"))
         {
             self.report_danger("git-setting", "a setting that is not known to be harmless", &words);
         }
@@ -161,17 +234,20 @@ impl Interpreter<'_> {
             }
             _ => Vec::new(),
         };
+        let top = if verb == "rebase" { self.at_top_level(state) } else { state.clone() };
         for code in code {
-            self.interpret_with_sh(&PartialWord::text(code), state, &Input::Inherited);
+            self.interpret_with_sh(&PartialWord::text(code), &top, &Input::Inherited);
         }
         let remote = ["clone", "fetch", "pull", "ls-remote", "fetch-pack", "archive"].contains(&verb);
         let sides = if remote { values("u upload-pack exec") } else { Vec::new() };
         for side in sides {
-            if !side.trim_start().starts_with("git-") && side != "git" {
+            let plain = side.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_. ".contains(&b));
+            if !plain || !side.starts_with("git-") && side != "git" {
                 self.report_danger("git-setting", "a command that git runs for the other side", side);
             }
         }
-        if call.args.iter().any(|arg| arg.as_str().starts_with("ext::")) {
+        let ext = call.args.iter().any(|arg| arg.as_str().starts_with("ext::"));
+        if ext || matches!(verb, "remote-ext" | "remote-fd") {
             self.report_danger("git-setting", "a remote that is a command", &join_words(call.args));
         }
         if verb == "bisect" && call.args.first().is_some_and(|arg| arg.as_str() == "run") {
@@ -180,9 +256,15 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn git_operands(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
-        for dir in call.values(GLOBAL, "C git-dir work-tree") {
+        for dir in call.values(GLOBAL, "git-dir work-tree") {
             self.judge_argument(dir, Access::Write, state);
         }
+        let mut place = state.clone();
+        for dir in call.values(GLOBAL, "C") {
+            let to = self.judge_directory(dir, &place);
+            Rc::make_mut(&mut place).change_dir(to);
+        }
+        let state = &place;
         for setting in call.values(GLOBAL, "c") {
             self.judge_argument(setting, Access::Read, state);
         }

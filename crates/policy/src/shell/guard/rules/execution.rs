@@ -12,6 +12,9 @@ fn reads_stream(call: &NamedCommand<'_>, values: &[&str]) -> bool {
     values.iter().any(|value| is_descriptor(value) || (streamed && is_stream(value)))
 }
 
+/// Options of make with a value.
+const MAKE: &str = "f C I o W E file makefile directory include-dir old-file what-if eval";
+
 const LOADER: Grammar =
     Grammar::leading("library-path preload audit argv0 inhibit-rpath glibc-hwcaps-prepend glibc-hwcaps-mask");
 
@@ -21,10 +24,10 @@ pub(super) const RULES: &[Rule] = &[
         why: "takes its rules or its script from a pipe",
         programs: "make gmake sed gsed awk gawk mawk nawk",
         when: |call| {
-            let grammar = "f C e j F v file makefile";
+            let grammar = if call.name.ends_with("make") { MAKE } else { "f e F v file" };
             reads_stream(call, &call.values(grammar, "f file makefile"))
         },
-        stops: &["cat x | make -f -", "cat x | sed -f - y"],
+        stops: &["cat x | make -ef -", "cat x | sed -f - y"],
         spares: &["make -f x.mk", "sed -f x.sed y"],
     },
     Rule {
@@ -67,15 +70,14 @@ pub(super) const RULES: &[Rule] = &[
         why: "gives make another shell, or rules on its command line",
         programs: "make gmake",
         when: |call| {
-            call.args.iter().any(|arg| {
-                let arg = arg.as_str();
-                arg.starts_with("SHELL=")
-                    || arg.starts_with("--eval")
-                    || arg.starts_with(".SHELLFLAGS=")
-                    || arg.starts_with("-E")
-            })
+            let is_shell = |arg: &PartialWord| {
+                let name =
+                    arg.as_str().split_once('=').map(|(name, _)| name.trim_end_matches([':', '+', '?', '!']));
+                matches!(name, Some("SHELL" | ".SHELLFLAGS"))
+            };
+            call.args.iter().any(is_shell) || !call.values(MAKE, "E eval").is_empty()
         },
-        stops: &["make SHELL=x", "make --eval x"],
+        stops: &["make SHELL=x", "make SHELL:=x", "make --ev x", "make -sE x"],
         spares: &["make CC=gcc", "make -j4"],
     },
     Rule {
