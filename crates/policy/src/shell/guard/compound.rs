@@ -217,14 +217,14 @@ fn is_same(a: &State, b: &State) -> bool {
         && a.functions.len() == b.functions.len()
 }
 
-/// `true`, `:`, `((1))` as the whole condition.
+/// A condition that never changes: `true`, `! false`, `echo`, `((1))`.
 fn is_endless(statement: &Statement) -> bool {
     let ([], [command]) = (statement.rest.as_slice(), statement.first.commands.as_slice()) else {
         return false;
     };
     match &command.kind {
         CommandKind::Simple(simple) => match simple.words.as_slice() {
-            [name] => matches!(name.literal().as_deref(), Some("true" | ":")),
+            [name, ..] if matches!(name.literal().as_deref(), Some("true" | ":" | "false" | "echo")) => true,
             [bracket, value, _] => {
                 bracket.literal().as_deref() == Some("[") && matches!(value.literal().as_deref(), Some("1"))
             }

@@ -1,7 +1,7 @@
 //! Deletion: recursive or forced, by any program. Deleting a single named file is allowed.
 
 use super::{Rule, always};
-use crate::shell::guard::options::NamedCommand;
+use crate::shell::guard::options::{Item, NamedCommand};
 use crate::shell::guard::partial_word::is_marked;
 
 fn has_switch(call: &NamedCommand<'_>, letters: &[char]) -> bool {
@@ -69,6 +69,20 @@ pub(super) const RULES: &[Rule] = &[
         },
         stops: &["rsync -a --delete a/ b/"],
         spares: &["rsync -a a/ b/", "rsync -an --delete a/ b/"],
+    },
+    Rule {
+        name: "forced-deletion",
+        why: "deletes what it has put into the archive",
+        programs: "tar bsdtar gtar zip",
+        when: |call| match call.name {
+            "zip" => call
+                .items("b n P t tt x i")
+                .iter()
+                .any(|item| matches!(item, Item::Short('m', _) | Item::Long("move", _))),
+            _ => call.args.iter().any(|arg| arg.as_str().starts_with("--rem")),
+        },
+        stops: &["tar cf x.tar --remove-files d", "zip -rm x.zip d", "zip -r --move x.zip d"],
+        spares: &["tar cf x.tar d", "zip -r x.zip d"],
     },
     Rule {
         name: "forced-deletion",

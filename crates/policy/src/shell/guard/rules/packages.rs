@@ -2,7 +2,8 @@
 //! are allowed.
 
 use super::{Rule, always};
-use crate::shell::guard::options::NamedCommand;
+use crate::shell::guard::options::{Grammar, Item, NamedCommand, is_abbreviation, parse};
+use crate::shell::guard::partial_word::PartialWord;
 use crate::shell::guard::programs::has_word;
 
 const CHANGES: &str = "install remove purge autoremove upgrade dist-upgrade full-upgrade erase reinstall downgrade \
@@ -13,13 +14,26 @@ const CHANGES: &str = "install remove purge autoremove upgrade dist-upgrade full
 const QUERY_SUBCOMMANDS: &str = "search show list info policy depends rdepends se lr find help changelog provides whatprovides \
     repolist history check check-update outdated deps home doctor config";
 
+/// A query makes the rest harmless, unless its name may be the value of an option before it.
 fn is_change(call: &NamedCommand<'_>) -> bool {
-    let looks = call.subcommand("o c t").is_some_and(|verb| has_word(QUERY_SUBCOMMANDS, verb));
-    !looks && call.has_arg(CHANGES)
+    let (items, at) = parse(call.args, Grammar::leading("o c t"));
+    let looks = call.args.get(at).is_some_and(|verb| has_word(QUERY_SUBCOMMANDS, verb.as_str()));
+    let is_sure = !items.iter().any(|item| matches!(item, Item::Long(_, None)));
+    !(looks && is_sure) && call.has_arg(CHANGES)
 }
 
 fn is_global(call: &NamedCommand<'_>) -> bool {
-    call.has("", "g global") || call.has_arg("--location=global")
+    call.has("", "g global") || call.values("location", "location").contains(&"global")
+}
+
+/// Options of pip that install elsewhere than into the environment, in full or cut short.
+fn leaves_environment(call: &NamedCommand<'_>) -> bool {
+    call.args.iter().filter_map(|arg| arg.as_str().strip_prefix("--")).any(|option| {
+        let name = option.split('=').next().unwrap_or_default();
+        option.starts_with("root=")
+            || name.len() > 1
+                && ["user", "break-system-packages", "system"].iter().any(|full| is_abbreviation(name, full))
+    })
 }
 
 pub(super) const RULES: &[Rule] = &[
@@ -39,6 +53,7 @@ pub(super) const RULES: &[Rule] = &[
             "apk --no-cache add x",
             "yum -y remove x",
             "brew install x",
+            "apt --option list install x",
         ],
         spares: &["apt list --installed", "apt search x", "apt-cache policy x", "brew list"],
     },
@@ -93,21 +108,31 @@ pub(super) const RULES: &[Rule] = &[
                 call.name == "yarn" && call.args.first().is_some_and(|arg| arg.as_str() == "global");
             call.has_arg(CHANGES) && (is_yarn_global || is_global(call))
         },
-        stops: &["npm install -g x", "npm i -g x", "npm -g install x", "yarn global add x", "pnpm add -g x"],
+        stops: &[
+            "npm install -g x",
+            "npm i -g x",
+            "npm --location global i x",
+            "yarn global add x",
+            "pnpm add -g x",
+        ],
         spares: &["npm install", "npm ls -g", "yarn add x"],
     },
     Rule {
         name: "packages",
         why: "installs for the user or into the system, not into an environment",
-        programs: "pip* uv",
+        programs: "pip* uv python* pypy*",
         when: |call| {
+            let glued = |arg: &PartialWord| arg.as_str().starts_with('-') && arg.as_str().ends_with("mpip");
             call.has_arg("install uninstall")
-                && call.args.iter().any(|arg| {
-                    matches!(arg.as_str(), "--user" | "--break-system-packages" | "--system")
-                        || arg.as_str().starts_with("--root=")
-                })
+                && leaves_environment(call)
+                && (!call.name.starts_with("py") || call.args.iter().any(glued))
         },
-        stops: &["pip install --user x", "pip3 install x --user", "python3 -m pip install --user x"],
+        stops: &[
+            "pip install --user x",
+            "pip3 install x --break-system",
+            "python3 -m pip install --user x",
+            "python3 -mpip install --user x",
+        ],
         spares: &["pip install x", "pip list --user", "pip install -r requirements.txt"],
     },
     Rule {

@@ -5,31 +5,51 @@ use super::{Rule, always};
 use crate::shell::guard::options::NamedCommand;
 use crate::shell::guard::partial_word::is_marked;
 
-/// The mode of a `chmod`: its first operand, which may itself begin with a dash (`chmod -x f`).
-fn mode<'c>(call: &NamedCommand<'c>) -> Option<&'c str> {
-    if call.args.iter().any(|arg| arg.as_str().starts_with("--ref")) {
-        return None;
+/// The modes of a `chmod`: its first operand, or every word that begins with a dash and is no option
+/// (`chmod -x f`, `chmod f -x+s`).
+fn modes<'c>(call: &NamedCommand<'c>) -> Vec<&'c str> {
+    let args = || call.args.iter().map(|arg| arg.as_str());
+    if args().any(|arg| arg.starts_with("--ref")) {
+        return Vec::new();
     }
-    let is_mode =
-        |arg: &&str| !arg.starts_with('-') || is_marked(arg) || arg.contains(|c: char| c.is_ascii_digit());
-    call.args.iter().map(|arg| arg.as_str()).find(is_mode)
+    let is_dashed = |arg: &&str| match arg.strip_prefix('-') {
+        Some(letters) => {
+            !letters.starts_with('-')
+                && (letters.is_empty() || !letters.chars().all(|c| "cfvRHLPh".contains(c)))
+        }
+        None => false,
+    };
+    let dashed: Vec<&str> = args().take_while(|arg| *arg != "--").filter(is_dashed).collect();
+    if dashed.is_empty() { args().find(|arg| !arg.starts_with('-')).into_iter().collect() } else { dashed }
 }
 
-/// Whether a symbolic mode makes a file setuid, or writable for others.
+/// Whether a mode makes a file setuid, or writable for others: `u+s`, `o-x+w`, `4755`, `777`.
 fn is_unsafe_mode(mode: &str) -> bool {
+    let digits = mode.trim_start_matches(['=', '+', '-']);
+    if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
+        let digits = digits.trim_start_matches('0');
+        return writes_for_others(digits) || (digits.len() > 3 && !digits.starts_with('1'));
+    }
     mode.split(',').any(|clause| {
-        let at = clause.find(['+', '=', '-']).unwrap_or(clause.len());
-        let (who, what) = clause.split_at(at);
-        if !what.starts_with(['+', '=']) {
-            return what.contains("+s") || what.contains("=s");
+        let (who, mut rest) = clause.split_at(clause.find(['+', '=', '-']).unwrap_or(clause.len()));
+        let others = who.contains(['o', 'a']);
+        let mut is_unsafe = false;
+        while let Some(operator) = rest.chars().next() {
+            let end = rest[1..].find(['+', '=', '-']).map_or(rest.len(), |at| at + 1);
+            let gives = |letters: [char; 3]| rest[1..end].contains(letters);
+            is_unsafe |= operator != '-'
+                && (gives(['s'; 3])
+                    || (others && gives(['w', 'u', 'g']))
+                    || (who.is_empty() && operator == '=' && gives(['w'; 3])));
+            rest = &rest[end..];
         }
-        let others = who.contains(['o', 'a']) || (who.contains('g') && who.contains('o'));
-        let gives = |letter| what.contains(letter);
-        gives('s')
-            || (others && gives('w'))
-            || (others && gives('u'))
-            || (who.is_empty() && what.starts_with('=') && gives('w'))
+        is_unsafe
     })
+}
+
+/// Whether the last digit of a mode lets others write.
+fn writes_for_others(digits: &str) -> bool {
+    digits.bytes().last().is_some_and(|last| last & 2 != 0)
 }
 
 pub(super) const RULES: &[Rule] = &[
@@ -37,7 +57,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "permissions",
         why: "sets a mode as a number",
         programs: "chmod",
-        when: |call| mode(call).is_some_and(|mode| mode.contains(|c: char| c.is_ascii_digit())),
+        when: |call| modes(call).iter().any(|mode| mode.contains(|c: char| c.is_ascii_digit())),
         stops: &["chmod 777 x", "chmod -R 755 x", "chmod 7 x", "chmod =777 x", "chmod +4755 x"],
         spares: &["chmod +x x", "chmod --reference=a b"],
     },
@@ -45,7 +65,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "permissions",
         why: "sets a mode that is only known when it runs",
         programs: "chmod",
-        when: |call| mode(call).is_some_and(is_marked),
+        when: |call| modes(call).iter().any(|mode| is_marked(mode)),
         stops: &["chmod $MODE x", "chmod $? x", "chmod +$? x"],
         spares: &["chmod +x x"],
     },
@@ -53,9 +73,32 @@ pub(super) const RULES: &[Rule] = &[
         name: "permissions",
         why: "makes a file setuid, or writable for others",
         programs: "chmod",
-        when: |call| mode(call).is_some_and(is_unsafe_mode),
-        stops: &["chmod u+s x", "chmod a=rwx x", "chmod o+w x", "chmod go=u x"],
-        spares: &["chmod +x x", "chmod u+w x", "chmod go-w x", "chmod a+r x", "chmod -x x"],
+        when: |call| modes(call).into_iter().any(is_unsafe_mode),
+        stops: &["chmod u+s x", "chmod a=rwx x", "chmod o-x+w x", "chmod go=u x", "chmod -x+s x"],
+        spares: &[
+            "chmod +x x",
+            "chmod u+w x",
+            "chmod go-w x",
+            "chmod a+r x",
+            "chmod -x x",
+            "chmod -v +x a-w=x",
+        ],
+    },
+    Rule {
+        name: "permissions",
+        why: "makes every new file writable for others",
+        programs: "umask",
+        when: |call| {
+            call.args.iter().map(|arg| arg.as_str()).filter(|arg| !arg.starts_with('-')).any(|mask| {
+                is_marked(mask)
+                    || match mask.bytes().all(|b| b.is_ascii_digit()) {
+                        true => !writes_for_others(mask),
+                        false => is_unsafe_mode(mask),
+                    }
+            })
+        },
+        stops: &["umask 0", "umask 000", "umask a=rwx"],
+        spares: &["umask", "umask -S", "umask 022", "umask 0002", "umask 77", "umask u=rwx,g=rx,o="],
     },
     Rule {
         name: "ownership",
@@ -75,20 +118,15 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "permissions",
-        why: "installs a setuid file, or for another owner",
+        why: "installs a file that is setuid or writable for others, or for another owner",
         programs: "install ginstall mkdir mkfifo",
         when: |call| {
             let grammar = "m o g t S mode owner group target-directory";
-            let special = |mode: &&str| {
-                let digits = mode.trim_start_matches(['=', '+', '0']);
-                is_marked(mode)
-                    || mode.contains('s')
-                    || (digits.len() > 3 && digits.starts_with(['2', '4', '6', '7']))
-            };
+            let special = |mode: &&str| is_marked(mode) || is_unsafe_mode(mode);
             call.values(grammar, "m mode").iter().any(special)
                 || call.has(grammar, "o g owner group") && call.name.ends_with("install")
         },
-        stops: &["install -m 4755 a b", "install -o root a b"],
-        spares: &["install -m 755 a b", "mkdir -m 700 x"],
+        stops: &["install -m 4755 a b", "install -m 0777 a b", "install -m o+w a b", "install -o root a b"],
+        spares: &["install -m 755 a b", "install -m u=rwx,go=rx a b", "mkdir -m 700 x", "mkdir -m 1755 x"],
     },
 ];

@@ -6,9 +6,16 @@ use crate::shell::guard::programs::has_word;
 const VERBS: &str = "poweroff reboot halt kexec suspend hibernate hybrid-sleep suspend-then-hibernate rescue emergency \
     exit switch-root soft-reboot";
 
-fn names_target(word: &str) -> bool {
-    let name = word.trim_end_matches(".target");
-    has_word(VERBS, name) || name.starts_with("runlevel") || name == "shutdown" || name == "ctrl-alt-del"
+/// Options of systemctl and loginctl with a value.
+pub(super) const SYSTEMCTL: &str = "H M t n o p P s host machine type lines output property signal kill-who kill-whom root \
+    image state job-mode what check-inhibitors timestamp boot-loader-entry reboot-argument preset-mode";
+
+/// `poweroff.target`, or the service behind it: `systemd-poweroff`.
+fn names_target(unit: &str) -> bool {
+    let name = unit.strip_suffix(".target").or_else(|| unit.strip_prefix("systemd-"));
+    name.map(|name| name.trim_end_matches(".service")).is_some_and(|name| {
+        has_word(VERBS, name) || name.starts_with("runlevel") || name == "shutdown" || name == "ctrl-alt-del"
+    })
 }
 
 pub(super) const RULES: &[Rule] = &[
@@ -33,11 +40,11 @@ pub(super) const RULES: &[Rule] = &[
         why: "switches the machine off",
         programs: "systemctl loginctl busctl dbus-send gdbus",
         when: |call| {
-            let words = call.operands("H M t n o p");
+            let words = call.operands(SYSTEMCTL);
             match words.as_slice() {
                 [verb, ..] if has_word(VERBS, verb) => true,
                 ["isolate" | "start" | "restart" | "enable" | "set-default", units @ ..] => {
-                    units.iter().any(|unit| names_target(unit) && unit.ends_with(".target"))
+                    units.iter().any(|unit| names_target(unit))
                 }
                 words => words.iter().any(|word| {
                     word.ends_with("PowerOff") || word.ends_with("Reboot") || word.ends_with(".Halt")
@@ -47,7 +54,9 @@ pub(super) const RULES: &[Rule] = &[
         stops: &[
             "systemctl halt",
             "systemctl --force reboot",
+            "systemctl --output cat halt",
             "systemctl isolate poweroff.target",
+            "systemctl start systemd-halt",
             "loginctl poweroff",
         ],
         spares: &["systemctl status nginx", "systemctl list-units", "systemctl restart nginx"],

@@ -1,6 +1,7 @@
 //! Process control: killing by force, by name, or all processes. Asking one process to end is
 //! allowed.
 
+use super::power::SYSTEMCTL;
 use super::{Rule, always};
 use crate::shell::guard::options::NamedCommand;
 use crate::shell::guard::partial_word::is_marked;
@@ -45,7 +46,11 @@ fn is_sigkill(call: &NamedCommand<'_>) -> bool {
 fn targets_all(call: &NamedCommand<'_>) -> bool {
     let signal_given = call.args.first().is_some_and(|arg| arg.as_str().starts_with('-'));
     call.args.iter().skip(usize::from(signal_given)).any(|arg| {
-        matches!(arg.as_str(), "-1" | "0" | "1") || arg.as_str().starts_with('-') && is_marked(arg.as_str())
+        let arg = arg.as_str();
+        // `0`, `00`, and `0$pid`, where the variable may be empty.
+        let number = arg.trim_start_matches(['0', '+']);
+        let is_zero = number.len() < arg.len() && (number.is_empty() || is_marked(number));
+        matches!(arg, "-1" | "1") || is_zero || arg.starts_with('-') && is_marked(arg)
     })
 }
 
@@ -63,7 +68,7 @@ pub(super) const RULES: &[Rule] = &[
         why: "ends every process it may",
         programs: "kill",
         when: targets_all,
-        stops: &["kill -TERM -1", "kill -- -1"],
+        stops: &["kill -TERM -1", "kill -- -1", "kill 00", "kill 0$pid"],
         spares: &["kill 12", "kill -1 1234"],
     },
     Rule {
@@ -71,7 +76,7 @@ pub(super) const RULES: &[Rule] = &[
         why: "ends every process of a service, a session or a user",
         programs: "systemctl loginctl",
         when: |call| {
-            let verb = call.subcommand("H M t n o p s");
+            let verb = call.subcommand(SYSTEMCTL);
             verb.is_some_and(|verb| {
                 verb == "kill" || verb.starts_with("kill-") || verb.starts_with("terminate-")
             })

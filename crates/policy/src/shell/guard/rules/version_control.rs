@@ -28,7 +28,9 @@ pub(super) const RULES: &[Rule] = &[
                 .iter()
                 .any(|verb| after_subcommand(call, verb).is_some())
                 || PAIRS.iter().any(|(verb, word)| {
-                    after_subcommand(call, verb).is_some_and(|rest| rest.subcommand("") == Some(word))
+                    after_subcommand(call, verb).is_some_and(|rest| {
+                        rest.subcommand("P m b prefix message annotate branch onto remote") == Some(word)
+                    })
                 })
         },
         stops: &[
@@ -36,7 +38,7 @@ pub(super) const RULES: &[Rule] = &[
             "git -C . push",
             "git -c a=b push origin main",
             "git force x",
-            "git subtree push --prefix=d origin x",
+            "git subtree -P d push origin x",
             "git lfs push origin main",
         ],
         spares: &[
