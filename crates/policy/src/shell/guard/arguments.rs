@@ -72,13 +72,10 @@ fn parse_long<'a>(
         return 0;
     }
     if let Some((name, value)) = long.split_once('=') {
-        let mut roles = program
-            .value_role(name)
-            .into_iter()
-            .chain(program.abbreviated(name).filter_map(|full| program.value_role(full)));
-        let role = roles
-            .next()
-            .filter(|first| program.value_role(name).is_some() || roles.all(|role| role == *first));
+        let exact = program.value_role(name).or_else(|| program.value_role(&format!("{name}=")));
+        let mut roles =
+            exact.into_iter().chain(program.abbreviated(name).filter_map(|full| program.value_role(full)));
+        let role = roles.next().filter(|first| exact.is_some() || roles.all(|role| role == *first));
         program.abbreviated(name).for_each(|full| parsed.push(Argument::Flag(full)));
         parsed.push(Argument::Value { name, value, role: role.unwrap_or(Role::Path) });
         return 0;
@@ -92,7 +89,7 @@ fn parse_long<'a>(
     }
     // An abbreviation may be one of an option that the table does not know, and without a value.
     let mut valued = 0;
-    for full in program.abbreviated(long) {
+    for full in program.abbreviated(long).filter(|full| !full.ends_with('=')) {
         valued = 1;
         parsed.push(Argument::Flag(full));
         if let (Some(role), Some(value)) = (program.value_role(full), next) {
@@ -164,6 +161,10 @@ impl Interpreter<'_> {
             "ln" => self.ln_operands(call, state),
             "tar" | "bsdtar" | "gtar" => self.tar_operands(call, program, state),
             "sqlite3" => self.sqlite_operands(call, state),
+            "curl" => {
+                self.judge_arguments(call.args, program, state);
+                self.curl_patterns(call, program);
+            }
             "getent" => self.getent(call, state),
             "docker" | "podman" | "kubectl"
                 if call.args.first().is_some_and(|verb| verb.as_str() == "cp") =>
@@ -252,8 +253,10 @@ impl Interpreter<'_> {
                     .split_once('@')
                     .map(|(_, file)| file)
                     .filter(|file| file.starts_with(['/', '~', '.']));
-                if let Some(file) = file.or(named) {
-                    self.judge_path(file.split(';').next().unwrap_or_default(), Access::Read, state);
+                // `x=@a,b;headers=@c`, with or without quotes.
+                for part in file.or(named).into_iter().flat_map(|files| files.split([';', ','])) {
+                    let file = part.rsplit(['@', '<']).next().unwrap_or_default().trim_matches('"');
+                    self.judge_path(file, Access::Read, state);
                 }
             }
             Role::Read => self.judge_argument(&home, Access::Read, state),

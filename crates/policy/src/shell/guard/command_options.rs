@@ -7,7 +7,7 @@ use super::builtins::Language;
 use super::inline_code::between_words;
 use super::interpreter::{Input, Interpreter};
 use super::options::NamedCommand;
-use super::partial_word::PartialWord;
+use super::partial_word::{PartialWord, is_marked};
 use super::programs::contains_any;
 use super::simple::Scope;
 use super::state::{State, Variable};
@@ -32,12 +32,32 @@ impl Interpreter<'_> {
         match call.name {
             "tar" | "bsdtar" | "gtar" => self.tar_actions(call, state),
             "make" | "gmake" => {
-                for arg in call.args.iter().map(PartialWord::as_str) {
-                    if let Some((name @ ("CC" | "CXX" | "CPP" | "FC" | "LD" | "AR" | "AS"), code)) =
-                        arg.split_once('=')
+                let set = |(name, value): (&String, &Variable)| match value {
+                    Variable::Scalar(values) => {
+                        values.first().map(|value| format!("{name}={}", value.as_str()))
+                    }
+                    _ => None,
+                };
+                let given = call.args.iter().map(|arg| arg.as_str().to_owned());
+                for arg in given.chain(state.variables.iter().filter_map(set)) {
+                    let Some((name, code)) = arg.split_once('=') else { continue };
+                    // What a recipe puts into its command may end that, and begin another.
+                    if name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+                        && (code.contains([';', '|', '&', '`']) || code.contains("$("))
+                        && !is_marked(code)
                     {
+                        let code = PartialWord::text(format!(": {code}"));
+                        self.interpret_with_sh(&code, state, &Input::Inherited);
+                    }
+                    let is_command = matches!(name, "CC" | "CXX" | "CPP" | "FC" | "LD" | "AR" | "AS");
+                    if is_command || name.contains('.') && !name.contains(['/', '-']) {
                         let value = Variable::Scalar(vec![PartialWord::text(code)]);
-                        self.judge_environment(name, &value, state, Scope::Command);
+                        self.judge_environment(
+                            if is_command { name } else { "CC" },
+                            &value,
+                            state,
+                            Scope::Command,
+                        );
                     }
                 }
             }

@@ -4,6 +4,7 @@
 
 use super::arguments::{Argument, parse};
 use super::builtins::Language;
+use super::finding::Remedy;
 use super::interpreter::Interpreter;
 use super::options::{NamedCommand, Order};
 use super::partial_word::{ANYTHING, PartialWord};
@@ -42,7 +43,11 @@ impl Interpreter<'_> {
                     self.judge_argument(value(), Access::Write, state);
                 }
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                    exec_words(arg, &mut args);
+                    // From the directory of each file, `..` leads anywhere.
+                    let words = exec_words(arg, &mut args).iter().map(PartialWord::as_str);
+                    words
+                        .filter(|word| arg.ends_with("dir") && word.split('/').any(|part| part == ".."))
+                        .for_each(|word| self.unknown_path(word));
                 }
                 _ => {}
             }
@@ -146,6 +151,20 @@ impl Interpreter<'_> {
     pub(super) fn tar_operands(&mut self, call: &NamedCommand<'_>, program: &Program, state: &Rc<State>) {
         let args = tar_arguments(call.args, program);
         self.judge_arguments(&args, program, state);
+        // `-C` changes the directory of the operands behind it.
+        let mut place = state.clone();
+        for argument in parse(&args, program, Order::Free).0 {
+            match argument {
+                Argument::Value { name: "C" | "directory", value, .. } => {
+                    let to = self.judge_directory(value, &place);
+                    Rc::make_mut(&mut place).change_dir(to);
+                }
+                Argument::Operand(file) if !Rc::ptr_eq(&place, state) => {
+                    self.judge_argument(file, Access::Read, &place);
+                }
+                _ => {}
+            }
+        }
         let given = |letter: char, long: &str| {
             args.iter().map(PartialWord::as_str).any(|arg| match arg.strip_prefix("--") {
                 Some(name) => name == long,
@@ -155,6 +174,27 @@ impl Interpreter<'_> {
         // Only the archive determines where its absolute names lead.
         if given('x', "extract") && given('P', "absolute-names") {
             self.unknown_path("-P");
+        }
+    }
+
+    /// Curl expands `{a,b}` and `[a-b]` in addresses and in what it uploads, also to `file:`.
+    pub(super) fn curl_patterns(&mut self, call: &NamedCommand<'_>, program: &Program) {
+        for argument in parse(call.args, program, Order::Free).0 {
+            let (text, is_file) = match argument {
+                Argument::Operand(url) | Argument::Value { name: "url", value: url, .. } => {
+                    let scheme = url.split_once(":/").map_or("", |(scheme, _)| scheme);
+                    (url, scheme.contains(['{', '[']))
+                }
+                Argument::Value { name: "T" | "upload-file", value, .. } => {
+                    (value, value.contains(['{', '[']))
+                }
+                Argument::Value { name: "proto-default", value, .. } => (value, !value.starts_with("http")),
+                Argument::Flag("proto-default") => ("--proto-default", true),
+                _ => continue,
+            };
+            if is_file {
+                self.report_outside(text, "unknown-path", "it may name a file outside", Remedy::Ask);
+            }
         }
     }
 
