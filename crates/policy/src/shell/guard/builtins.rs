@@ -7,6 +7,7 @@ use super::interpreter::{Flow, Input, Interpreter, both};
 use super::options::NamedCommand;
 use super::partial_word::{ANYTHING, NAME, PartialWord};
 use super::programs::has_word;
+use super::simple::Scope;
 use super::state::{State, Variable};
 use crate::intent::Access;
 use crate::shell::Dialect;
@@ -36,6 +37,17 @@ impl Interpreter<'_> {
                 if call.args.iter().any(|arg| arg.known().is_none()) {
                     self.report_not_understood("a declaration of a name that is not known", &call.words());
                 }
+                for name in call.args.iter().map(PartialWord::as_str) {
+                    match state.variables.get(name).cloned() {
+                        Some(Variable::Scalar(targets)) if has_attribute(call, 'n') => {
+                            targets.iter().for_each(|target| self.judge_set(target.as_str(), &state));
+                        }
+                        Some(value) if call.name == "export" || has_attribute(call, 'x') => {
+                            self.judge_environment(name, &value, &state, Scope::Command);
+                        }
+                        _ => {}
+                    }
+                }
                 self.declare_variables(call, &state)
             }
             "return" | "break" | "continue" => {
@@ -44,10 +56,8 @@ impl Interpreter<'_> {
             }
             "unset" => unset(call, state),
             "read" | "mapfile" | "readarray" => {
-                if call.name != "read" {
-                    for code in call.values("d n O s u C c", "C") {
-                        self.interpret_string(&PartialWord::text(code), state, &Input::Inherited);
-                    }
+                if call.name != "read" && !call.values(MAPFILE, "C").is_empty() {
+                    self.report_not_understood("a command that is run for every line", &call.words());
                 }
                 if state.integers || self.has_quoted_code {
                     let text = match call.input {
@@ -60,13 +70,22 @@ impl Interpreter<'_> {
                         self.report_evaluated(text.as_str());
                     }
                 }
-                read_variables(call, state)
+                let flow = read_variables(call, state);
+                let grammar = if call.name == "read" { READ } else { MAPFILE };
+                for name in call.operands(grammar).into_iter().chain(call.values(grammar, "a")) {
+                    flow.ok.iter().for_each(|state| self.judge_set(name, state));
+                }
+                flow
             }
             "printf" if call.args.first().is_some_and(|arg| arg.as_str().starts_with("-v")) => {
                 if state.integers && call.args.iter().any(super::arithmetic::holds_code) {
                     self.report_evaluated(&join_words(call.args));
                 }
-                assigned_by_printf(call, state)
+                let flow = assigned_by_printf(call, state);
+                for name in call.values("v", "v") {
+                    flow.ok.iter().for_each(|state| self.judge_set(name, state));
+                }
+                flow
             }
             "getopts" => {
                 let mut state = state.clone();
@@ -110,7 +129,7 @@ impl Interpreter<'_> {
                 if let [code, _, ..] = args
                     && !matches!(code.as_str(), "" | "-" | "-l" | "-p")
                 {
-                    self.interpret_string(code, state, &Input::Inherited);
+                    self.store_code(code.clone(), state);
                 }
                 Flow::either(state.clone())
             }
@@ -130,6 +149,40 @@ impl Interpreter<'_> {
             }
             _ => return None,
         })
+    }
+
+    /// Judges the stored code in the states that a command has led to, if they may matter to it.
+    pub(super) fn run_stored(&mut self, before: &State, flow: &Flow) {
+        let stored = std::mem::take(&mut self.stored);
+        for state in [&flow.ok, &flow.fail, &flow.ended].into_iter().flatten() {
+            if !state.runs_alike(before) {
+                stored.iter().for_each(|code| {
+                    self.interpret_string(code, state, &Input::Inherited);
+                });
+            }
+        }
+        self.stored.splice(..0, stored);
+    }
+
+    /// Judges code that the shell keeps, now and after every further command.
+    pub(super) fn store_code(&mut self, code: PartialWord, state: &Rc<State>) {
+        self.interpret_string(&code, state, &Input::Inherited);
+        if !self.stored.contains(&code) {
+            self.stored.push(code);
+        }
+    }
+
+    /// Judges a variable that was set in another way than by an assignment.
+    pub(super) fn judge_set(&mut self, name: &str, state: &Rc<State>) {
+        let name = name.split('[').next().unwrap_or_default();
+        let value = state.variables.get(name).cloned().unwrap_or_else(Variable::unknown);
+        if let (Variable::Scalar(values) | Variable::Array(values), true) = (&value, name.starts_with("PS"))
+            && name.len() == 3
+            && values.iter().any(PartialWord::is_open)
+        {
+            self.report_computed("unknown-code", "a prompt, which the shell expands,", name);
+        }
+        self.judge_environment(name, &value, state, Scope::Shell);
     }
 
     /// The values are assigned already. What a nameref, a read-only variable or one with an
@@ -233,6 +286,9 @@ fn is_file_test(letter: &str) -> bool {
     letter.len() == 1 && "abcdefghkprsuwxGLNOS".contains(letter)
 }
 
+/// Options of `read` and of `mapfile` with a value.
+const READ: &str = "a d i n N p t u";
+const MAPFILE: &str = "d n O s u C c";
 /// Builtins with an argument that names a variable, whose subscript they evaluate.
 const EVALUATING: &str =
     "read mapfile readarray unset printf test [ let declare typeset local export readonly getopts wait";
@@ -286,7 +342,7 @@ fn unset(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
 
 /// `read`, `mapfile`: variables that are set from the input.
 fn read_variables(call: &NamedCommand<'_>, state: &Rc<State>) -> Flow {
-    let grammar = "a d i n N p t u O s C";
+    let grammar = if call.name == "read" { READ } else { MAPFILE };
     let mut next = (**state).clone();
     // Exact only for a line that is read whole, without other separators and escapes.
     let exact = |text: &str| {

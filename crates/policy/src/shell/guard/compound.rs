@@ -119,6 +119,7 @@ impl Interpreter<'_> {
         }
         self.iterate_to_fixpoint(state, |interpreter, mut state| {
             Rc::make_mut(&mut state).set(&turn.name, values.clone());
+            interpreter.judge_set(&turn.name, &state);
             interpreter.script(&turn.body, state, input)
         })
     }

@@ -19,6 +19,9 @@ use crate::shell::ast::Command;
 use crate::shell::span::Span;
 use std::rc::Rc;
 
+/// Maximum number of calls of one function in each other that are followed with other arguments.
+const MAX_RECURSION: usize = 3;
+
 /// One command to judge.
 pub(super) struct Invocation<'g> {
     /// The arguments, with the name first.
@@ -125,16 +128,23 @@ impl Interpreter<'_> {
         if let Some(code) = state.aliases.get(name).cloned() {
             let mut inner = (*state).clone();
             Rc::make_mut(&mut inner.aliases).remove(name);
-            let mut argv: Vec<PartialWord> =
-                code.split_whitespace().map(PartialWord::text).chain(args.iter().cloned()).collect();
+            // The shell replaces text: the words stay words, the code may be any.
+            let quote = |word: &PartialWord| format!(" '{}'", word.as_str().replace('\'', "'\\''"));
             // After an alias that ends in a blank, the next word may be an alias, too.
-            let next = argv.len() - args.len();
-            if code.ends_with([' ', '\t'])
-                && let Some(more) = argv.get(next).and_then(|word| inner.aliases.get(word.as_str())).cloned()
-            {
-                argv.splice(next..=next, more.split_whitespace().map(PartialWord::text));
+            let next = args.first().filter(|_| code.ends_with([' ', '\t']));
+            let next = next.and_then(|word| inner.aliases.get(word.as_str())).cloned();
+            let rest: String = args[usize::from(next.is_some())..].iter().map(quote).collect();
+            if code.contains(|c: char| "\\'\"`$;&|<>(){}\n#*?[".contains(c)) {
+                let code = PartialWord::text(format!("{code} {}{rest}", next.unwrap_or_default()));
+                self.interpret_string(&code, &Rc::new(inner), invocation.input);
+            } else {
+                let words =
+                    code.split_whitespace().chain(next.iter().flat_map(|next| next.split_whitespace()));
+                let words = words.map(PartialWord::text);
+                let argv: Vec<PartialWord> =
+                    words.chain(args[usize::from(next.is_some())..].iter().cloned()).collect();
+                self.run_words(&argv, invocation.input, &Rc::new(inner));
             }
-            self.run_words(&argv, invocation.input, &Rc::new(inner));
         }
         let base = name.rsplit('/').next().unwrap_or(name);
         let named = NamedCommand { name: base, args, input: invocation.input, argv: invocation.argv };
@@ -183,17 +193,19 @@ impl Interpreter<'_> {
         state: &Rc<State>,
         input: &Input,
     ) -> Flow {
-        if let Some(call) = self.calls.iter().find(|call| call.name == name) {
-            if self.parallel > call.parallel {
-                self.report_danger("fork-bomb", "a function that starts itself again beside itself", name);
-            }
+        let running = || self.calls.iter().filter(|call| call.name == name);
+        if running().any(|call| self.parallel > call.parallel) {
+            self.report_danger("fork-bomb", "a function that starts itself again beside itself", name);
+            return Flow::either(state.clone());
+        }
+        if running().any(|call| call.args == args) || running().count() >= MAX_RECURSION {
             return Flow::either(state.clone());
         }
         if self.calls.len() > 32 {
             self.report_not_understood("functions call each other too deep", name);
             return Flow::either(state.clone());
         }
-        self.calls.push(Call { name: name.to_owned(), parallel: self.parallel });
+        self.calls.push(Call { name: name.to_owned(), parallel: self.parallel, args: args.to_vec() });
         let mut inner = (**state).clone();
         let arguments = std::mem::replace(&mut inner.arguments, args.to_vec());
         let lifted = std::mem::take(&mut self.lifted);

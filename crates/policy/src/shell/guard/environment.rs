@@ -90,7 +90,7 @@ impl Interpreter<'_> {
         } else if has_word(EXPANDED, name) {
             if text.contains(['$', '`']) {
                 let code = format!(": <<PICOCLAW_PROMPT\n{text}\nPICOCLAW_PROMPT\n");
-                self.interpret_string(&PartialWord::text(code), state, &Input::Inherited);
+                self.store_code(PartialWord::text(code), state);
             }
         } else if has_word(OPTIONS, name) {
             if value.known().is_some() {

@@ -10,7 +10,7 @@ use super::partial_word::{ANYTHING, CLASS, NAME, ONE, PartialWord, STAR, activat
 use super::programs::has_word;
 use super::state::{ShellDir, State, Variable};
 use crate::shell::ast::Script;
-use crate::shell::word::{Element, Glob, Piece, PieceKind, Quoting, Word};
+use crate::shell::word::{Element, Glob, Piece, PieceKind, Quoting, Subscript, Word};
 use std::rc::Rc;
 
 /// Maximum number of possible argument lists of one word.
@@ -244,7 +244,10 @@ impl Interpreter<'_> {
     ) -> Vec<PartialWord> {
         let mut all = Vec::new();
         for element in elements {
-            if element.subscript.is_some() {
+            if let Some(subscript) = &element.subscript {
+                if let Subscript::Index(index) = subscript {
+                    self.arithmetic(index, state);
+                }
                 // Which element this is need not be known.
                 self.expand_scalar(&element.value, state);
                 all.push(PartialWord::gap(ANYTHING));

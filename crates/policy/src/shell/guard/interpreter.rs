@@ -99,6 +99,7 @@ pub(super) fn both(a: Option<Rc<State>>, b: Option<Rc<State>>) -> Option<Rc<Stat
 pub(super) struct Call {
     pub(super) name: String,
     pub(super) parallel: usize,
+    pub(super) args: Vec<PartialWord>,
 }
 
 /// The interpretation of one command line.
@@ -140,6 +141,8 @@ pub(super) struct Interpreter<'a> {
     pub(super) strings: usize,
     /// Aliases that the line gave to git; they outlast the shell that defines them.
     pub(super) git_aliases: BTreeSet<(String, String)>,
+    /// Code that the shell keeps and runs later, in whatever state it is in then: traps, prompts.
+    pub(super) stored: Vec<PartialWord>,
     pub(super) seen: BTreeSet<(String, String, Remedy)>,
     spent: Cell<usize>,
 }
@@ -169,6 +172,7 @@ impl<'a> Interpreter<'a> {
             replaced_input: None,
             strings: 0,
             git_aliases: BTreeSet::new(),
+            stored: Vec::new(),
             seen: BTreeSet::new(),
             spent: Cell::new(0),
         }
@@ -296,7 +300,11 @@ impl<'a> Interpreter<'a> {
                 let Some(before) = both(flow.ok.take(), flow.fail.take()).or(flow.ended.take()) else {
                     break;
                 };
+                let start = (!self.stored.is_empty()).then(|| before.clone());
                 flow = self.statement(statement, before, input);
+                if let Some(start) = start {
+                    self.run_stored(&start, &flow);
+                }
                 printed.push(std::mem::take(&mut flow.output));
             }
             flow.output = sequence(&printed);

@@ -152,6 +152,7 @@ impl Interpreter<'_> {
                 let other = self.expand_scalar(word, state);
                 let result = apply_default(values, other, *check);
                 Rc::make_mut(state).set(&parameter.name, result.clone());
+                self.judge_set(&parameter.name, &state.clone());
                 result
             }
             Operation::Alternative(_, word) => {

@@ -162,6 +162,23 @@ impl State {
             && self.relocated == other.relocated
     }
 
+    /// Whether commands mean the same in both.
+    pub(super) fn runs_alike(&self, other: &Self) -> bool {
+        self.variables == other.variables
+            && self.cwd == other.cwd
+            && self.aliases == other.aliases
+            && self.has_same_files(other)
+            && self.functions.len() == other.functions.len()
+            && self.functions.iter().all(|(name, function)| {
+                other.functions.get(name).is_some_and(|theirs| {
+                    function
+                        .bodies
+                        .iter()
+                        .all(|body| theirs.bodies.iter().any(|known| Rc::ptr_eq(body, known)))
+                })
+            })
+    }
+
     /// Adds what another process did to files, and nothing else of its state.
     pub(super) fn absorb(self: &mut Rc<Self>, other: &Rc<Self>) {
         if Rc::ptr_eq(self, other) || self.has_same_files(other) {
