@@ -8,15 +8,26 @@ use super::inline_code::between_words;
 use super::interpreter::{Input, Interpreter};
 use super::options::NamedCommand;
 use super::partial_word::{PartialWord, is_marked};
-use super::programs::contains_any;
+use super::programs::{contains_any, has_word};
 use super::simple::Scope;
-use super::state::{State, Variable};
+use super::state::{Content, State, Variable};
 use crate::intent::Access;
+use crate::shell::Dialect;
 use std::rc::Rc;
 
 /// Options of m4 with a value.
 pub(super) const M4: &str =
     "D U I B F R t o L define undefine include freeze-state reload-state trace debugfile arglength";
+
+/// Programs, and the files that they run by themselves.
+const IMPLICIT: &[(&str, &str)] = &[
+    ("make gmake", "Makefile makefile GNUmakefile"),
+    ("npm pnpm yarn bun", "package.json"),
+    ("pytest py.test", "conftest.py"),
+    ("pip pip3", "setup.py pyproject.toml"),
+    ("cmake", "CMakeLists.txt"),
+    ("cargo", "build.rs"),
+];
 
 impl Interpreter<'_> {
     /// Judges the commands in a program's options.
@@ -29,6 +40,7 @@ impl Interpreter<'_> {
                 }
             }
         }
+        self.judge_implicit_files(call, state);
         match call.name {
             "tar" | "bsdtar" | "gtar" => self.tar_actions(call, state),
             "make" | "gmake" => {
@@ -117,6 +129,23 @@ impl Interpreter<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Files that a program runs without being told.
+    fn judge_implicit_files(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
+        for (place, content) in state.files.iter() {
+            let name = place.as_path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let in_git = place.as_path().iter().any(|part| part == "hooks")
+                || place.as_path().ends_with(".git/config");
+            if call.name == "git" && in_git {
+                self.run_file(place, Language::Shell(Dialect::Posix), state, call);
+            }
+            let runs =
+                |(programs, files): &(&str, &str)| has_word(programs, call.name) && has_word(files, name);
+            if *content == Content::Downloaded && IMPLICIT.iter().any(runs) {
+                self.run_file(place, Language::Other, state, call);
+            }
         }
     }
 

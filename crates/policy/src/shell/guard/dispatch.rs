@@ -158,6 +158,13 @@ impl Interpreter<'_> {
             let argv: Vec<PartialWord> = words.into_iter().chain(args.iter().cloned()).collect();
             return self.run_words(&argv, invocation.input, &state);
         }
+        // A directory of the workspace may be on the `PATH` by now.
+        if !name.contains('/') && state.variables.contains_key("PATH") {
+            let is_named = |place: &&CleanPath| place.as_path().ends_with(name);
+            for place in state.files.keys().filter(is_named).cloned().collect::<Vec<_>>() {
+                self.run_file(&place, Language::Shell(Dialect::Bash), &state, &named);
+            }
+        }
         self.judge_partial_read(&named);
         if let Some(flow) = self.builtin(&named, &state) {
             return flow;

@@ -3,10 +3,13 @@
 //! The modelled output is never narrower than the real one.
 
 use super::interpreter::{Flow, Input, Interpreter};
-use super::options::NamedCommand;
+use super::interpreters::is_stream;
+use super::options::{Item, NamedCommand};
 use super::partial_word::{ANYTHING, DOWNLOADED, INSIDE, NAME, PartialWord, is_marked};
-use super::programs::{contains_any, has_word};
+use super::programs::{self, contains_any, has_word};
 use super::redirect::content_of;
+use super::sed;
+use super::special_tools::tar_arguments;
 use super::state::{Content, State};
 use crate::intent::FileKind;
 use crate::path::CleanPath;
@@ -38,24 +41,29 @@ impl Interpreter<'_> {
             "cargo" if call.has_arg("new init") => self.record_mkdir(call, &mut next),
             "ln" => self.record_links(call, &mut next),
             "cp" | "mv" | "install" => self.record_copy(call, &mut next),
-            "mkfifo" => {
-                for operand in call.operands("m") {
-                    self.record_content(operand, Content::Computed, &mut next);
-                }
-            }
-            "touch" => {
-                for operand in call.operands("d t r") {
-                    self.record_content(operand, Content::Known(String::new()), &mut next);
-                }
-            }
-            "tee" => {
-                let content = content_of(&output);
-                for operand in call.operands("") {
-                    self.record_content(operand, content.clone(), &mut next);
+            "git" if call.has_arg("mv") => self.record_copy(call, &mut next),
+            "tar" | "bsdtar" | "gtar" | "unzip" => self.record_unpacked(call, &mut next),
+            "gunzip" | "bunzip2" | "unxz" | "unzstd" | "gzip" | "xz" | "bzip2" | "zstd" => {
+                for (file, plain) in
+                    call.operands("").iter().filter_map(|file| Some((file, file.rsplit_once('.')?.0)))
+                {
+                    if let Some(content) = self.content_of_file(file, call, &next) {
+                        self.record_content(plain, content, &mut next);
+                    }
                 }
             }
             name if has_word(FETCHERS, name) => self.record_downloads(call, &mut next),
-            _ => {}
+            _ => {
+                let content = match call.name {
+                    "touch" => Content::Known(String::new()),
+                    "tee" => content_of(&output),
+                    _ if downloads(call.input) => Content::Downloaded,
+                    _ => Content::Computed,
+                };
+                for file in written_files(call) {
+                    self.record_content(file, content.clone(), &mut next);
+                }
+            }
         }
         if has_word(REMOVERS, call.name)
             || (call.name == "git" && call.has_arg("checkout clean mv rm switch restore"))
@@ -172,6 +180,43 @@ impl Interpreter<'_> {
         }
     }
 
+    /// What a file that the line wrote holds, or standard input by one of its names.
+    fn content_of_file(&self, file: &str, call: &NamedCommand<'_>, state: &State) -> Option<Content> {
+        match call.input {
+            _ if !is_stream(file) => state.files.get(&self.resolve_one(file, state)?).cloned(),
+            Input::Piped(text) | Input::Text(text) => Some(content_of(text)),
+            Input::File(places) => places.first().and_then(|place| state.files.get(place).cloned()),
+            Input::Inherited => None,
+        }
+    }
+
+    /// What an archive from the network leaves has any name: its whole directory counts.
+    fn record_unpacked(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
+        let unzips = call.name == "unzip";
+        let program = programs::find(call.name).unwrap_or(&programs::UNKNOWN);
+        let args = if unzips { call.args.to_vec() } else { tar_arguments(call.args, program) };
+        let inner = NamedCommand { args: &args, ..*call };
+        let grammar = "C f d x I F T X N directory file";
+        let archives = if unzips { inner.operands(grammar) } else { inner.values(grammar, "f file") };
+        let archive = archives.first().copied().unwrap_or("-");
+        if !state.links.is_empty() {
+            self.relocate(".", state);
+        }
+        if self.content_of_file(archive, call, state) == Some(Content::Downloaded)
+            && (unzips || inner.has("C f directory file", "x extract get"))
+        {
+            let dir = inner.values(grammar, "C d directory").first().copied().unwrap_or(".");
+            self.record_content(dir, Content::Downloaded, state);
+        }
+    }
+
+    /// What is beneath this place may have come from elsewhere, links included.
+    fn relocate(&self, place: &str, state: &mut Rc<State>) {
+        if let Some(place) = self.resolve_one(place, state) {
+            Rc::make_mut(&mut Rc::make_mut(state).relocated).insert(place);
+        }
+    }
+
     /// Directories that exist afterwards: not if a file is in the way, nor with a mode that closes
     /// them.
     fn record_mkdir(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
@@ -227,6 +272,9 @@ impl Interpreter<'_> {
     }
 
     fn record_links(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
+        if !call.has("t S", "s symbolic") {
+            return self.record_copy(call, state);
+        }
         for (target, link) in parse_links(call) {
             let (Some(at), false) = (self.resolve_one(&link, state), is_marked(target)) else { continue };
             let dir = at.as_path().parent().and_then(CleanPath::absolute);
@@ -239,18 +287,44 @@ impl Interpreter<'_> {
 
     /// A copy of a file that this line created has its content, also inside a directory.
     fn record_copy(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
-        let operands = call.operands("t S m o g");
-        let Some((last, sources)) = operands.split_last() else { return };
+        let grammar = "t S m o g target-directory suffix mode owner group";
+        let mut sources = call.operands(grammar);
+        let Some(last) =
+            call.values(grammar, "t target-directory").first().copied().or_else(|| sources.pop())
+        else {
+            return;
+        };
         for source in sources {
-            let Some(from) = self.resolve_one(source, state) else { continue };
-            let relocates = self.may_hold_links(&from, state);
-            let name = source.rsplit('/').next().unwrap_or(source);
-            for to in [last.to_string(), format!("{last}/{name}")] {
-                if let Some(content) = state.files.get(&from).cloned() {
-                    self.record_content(&to, content, state);
+            if is_stream(source)
+                && let Some(content) = self.content_of_file(source, call, state)
+            {
+                self.record_content(last, content, state);
+            }
+            let Some(from) = self.resolve_one(source, state) else {
+                // Which files these are is not known: links may be among them.
+                if !state.links.is_empty() {
+                    self.relocate(last, state);
                 }
-                if relocates && let Some(to) = self.resolve_one(&to, state) {
-                    Rc::make_mut(&mut Rc::make_mut(state).relocated).insert(to);
+                continue;
+            };
+            let relocates = self.may_hold_links(&from, state);
+            let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or(source);
+            for to in [last.to_string(), format!("{last}/{name}")] {
+                let Some(place) = self.resolve_one(&to, state) else { continue };
+                let copied: Vec<_> = state
+                    .files
+                    .iter()
+                    .filter_map(|(path, content)| {
+                        let beneath = path.below(&from)?;
+                        let to = CleanPath::absolute(&place.as_path().join(beneath))?;
+                        Some((to, content.clone()))
+                    })
+                    .collect();
+                if !copied.is_empty() {
+                    Rc::make_mut(&mut Rc::make_mut(state).files).extend(copied);
+                }
+                if relocates {
+                    self.relocate(&to, state);
                 }
             }
         }
@@ -269,21 +343,42 @@ impl Interpreter<'_> {
     /// The files that a download saves: under the given name, or under the last part of each URL.
     fn record_downloads(&self, call: &NamedCommand<'_>, state: &mut Rc<State>) {
         let valued = match call.name {
-            "curl" => "d F H T o u A e b c K E w X x m output output-document out header data",
-            _ => "o O P U e output output-document out header data",
+            "curl" => "d F H T o u A e b c K E w X x m output output-document output-dir out header data",
+            _ => "o O P U e d output output-document directory-prefix out dir header data",
         };
         let letter = if call.name == "wget" { "O" } else { "o" };
-        let mut files = call.values(valued, &format!("{letter} output output-document out"));
+        let mut files: Vec<String> = Vec::new();
+        let (letter_of_dir, name_of_dir) = match call.name {
+            "curl" => (' ', "output-dir"),
+            "wget" => ('P', "directory-prefix"),
+            _ => ('d', "dir"),
+        };
+        let is_dir = |item| match item {
+            Item::Short(letter, value) if letter == letter_of_dir => value,
+            Item::Long(name, value) if name == name_of_dir => value,
+            _ => None,
+        };
+        let dir = call.items(valued).into_iter().rev().find_map(is_dir).unwrap_or(".");
+        for file in call.values(valued, &format!("{letter} output output-document out")) {
+            // `#1` stands for a part of the address.
+            let named = call.name != "curl" || !file.contains('#');
+            files.push(if named { format!("{dir}/{file}") } else { dir.to_owned() });
+        }
         let own_names = call.name != "curl" || call.has(valued, "O J remote-name remote-name-all");
         if own_names && files.is_empty() {
             for address in call.operands(valued) {
                 let path = address.split(['?', '#']).next().unwrap_or_default();
                 let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-                files.push(if name.is_empty() { "index.html" } else { name });
+                files.push(format!("{dir}/{}", if name.is_empty() { "index.html" } else { name }));
+                if call.name == "wget" && call.has(valued, "r x m recursive force-directories mirror") {
+                    let host = path.split_once("://").map_or(path, |(_, rest)| rest);
+                    files.push(format!("{dir}/{}", host.split('/').next().unwrap_or_default()));
+                }
             }
         }
         for file in files {
-            self.record_content(file, Content::Downloaded, state);
+            let at_root = file.strip_prefix("./").filter(|rest| rest.starts_with('/'));
+            self.record_content(at_root.unwrap_or(&file), Content::Downloaded, state);
         }
     }
 }
@@ -306,6 +401,31 @@ pub(super) fn parse_links<'c>(call: &NamedCommand<'c>) -> Vec<(&'c str, String)>
         [target, link] => vec![(*target, (*link).to_owned())],
         [targets @ .., dir] => targets.iter().map(|target| (*target, named(target, dir))).collect(),
         [] => Vec::new(),
+    }
+}
+
+/// Whether the input comes from the network.
+fn downloads(input: &Input) -> bool {
+    matches!(input, Input::Piped(text) | Input::Text(text) if text.as_str().contains(DOWNLOADED))
+}
+
+/// Files that a command writes by an option, an operand or a script.
+fn written_files<'c>(call: &NamedCommand<'c>) -> Vec<&'c str> {
+    let args = || call.args.iter().map(PartialWord::as_str);
+    match call.name {
+        "mkfifo" | "tee" | "touch" => call.operands("m d t r"),
+        "dd" => args().filter_map(|arg| arg.strip_prefix("of=")).collect(),
+        "sort" | "shuf" | "tree" => call.values("o k S t T output", "o output"),
+        "openssl" | "find" => {
+            let is_written = |(option, _): &(&str, &str)| *option == "-out" || option.starts_with("-fprint");
+            args().zip(args().skip(1)).filter(is_written).map(|(_, file)| file).collect()
+        }
+        "sed" | "gsed" => sed::scripts(call)
+            .into_iter()
+            .flat_map(sed::effects)
+            .filter_map(|effect| if let sed::Effect::Writes(file) = effect { Some(file) } else { None })
+            .collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -60,26 +60,6 @@ pub(super) fn is_plain_ssh(command: &str) -> bool {
         && !command.contains([';', '&', '|', '`', '$', '<', '>', '\n'])
 }
 
-/// The words of an alias, without their quotes, as git splits them.
-fn split_words(text: &str) -> Vec<PartialWord> {
-    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match (c, quote) {
-            (c, None) if c.is_whitespace() => words.extend(word.take()),
-            ('\'' | '"', None) => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            (c, Some(open)) if c == open => quote = None,
-            ('\\', _) if quote != Some('\'') => word.get_or_insert_default().extend(chars.next()),
-            (c, _) => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    words.into_iter().map(PartialWord::text).collect()
-}
-
 impl Interpreter<'_> {
     /// Judges what git runs because of its arguments.
     pub(super) fn git(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
@@ -152,7 +132,13 @@ impl Interpreter<'_> {
             self.interpret_with_sh(&PartialWord::text(code), &self.at_top_level(state), input);
             return;
         }
-        let words = std::iter::once(PartialWord::fixed("git")).chain(split_words(value));
+        if value.contains(['\'', '"', '\\']) {
+            // Git splits an alias by quotes like a shell.
+            let code = format!("git {value} {}", join_words(args));
+            self.interpret_with_sh(&PartialWord::text(code), state, input);
+            return;
+        }
+        let words = std::iter::once("git").chain(value.split_whitespace()).map(PartialWord::text);
         let argv: Vec<PartialWord> = words.chain(args.iter().cloned()).collect();
         self.run_words(&argv, input, state);
     }

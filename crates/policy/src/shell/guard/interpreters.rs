@@ -8,7 +8,7 @@ use super::options::{Grammar, NamedCommand};
 use super::partial_word::{ANYTHING, PartialWord};
 use super::programs::has_word;
 use super::state::{Content, State};
-use crate::intent::Access;
+use crate::intent::{Access, FileKind};
 use crate::path::CleanPath;
 use crate::shell::Dialect;
 use std::path::Path;
@@ -377,7 +377,9 @@ impl Interpreter<'_> {
         if is_stream(&landed.to_string()) {
             return self.code_from_input(language, false, call, state);
         }
-        match state.files.get(place).or_else(|| state.files.get(&landed)) {
+        let known = self.context.file_system.kind(place) != FileKind::Missing;
+        let content = |place| if known { state.files.get(place) } else { state.content(place) };
+        match content(place).or_else(|| content(&landed)) {
             None => {}
             Some(Content::Downloaded) => {
                 self.report_danger(

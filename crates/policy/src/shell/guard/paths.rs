@@ -173,7 +173,8 @@ impl Interpreter<'_> {
             let gap = part.contains([NAME, INSIDE]);
             let dir = CleanPath::absolute(&place).map(|clean| self.resolve_path(&clean, state).path);
             let here = dir.filter(|dir| !gap && self.context.zones.in_workspace(dir).is_some());
-            let made = state.links.keys().filter(|link| link.as_path().parent() == Some(&place));
+            let made = state.links.keys().chain(state.files.keys());
+            let made = made.filter(|link| link.as_path().parent() == Some(&place));
             let names: Vec<String> =
                 here.and_then(|dir| self.context.file_system.entries(&dir)).unwrap_or_default();
             let made = made.filter_map(|link| Some(link.as_path().file_name()?.to_str()?.to_owned()));

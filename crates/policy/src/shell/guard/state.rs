@@ -162,21 +162,26 @@ impl State {
             && self.relocated == other.relocated
     }
 
+    /// What the line has written there, or unpacked somewhere above.
+    pub(super) fn content(&self, place: &CleanPath) -> Option<&Content> {
+        let above = || {
+            place
+                .as_path()
+                .ancestors()
+                .skip(1)
+                .filter_map(CleanPath::absolute)
+                .find_map(|dir| self.files.get(&dir))
+        };
+        self.files.get(place).or_else(|| above().filter(|content| **content == Content::Downloaded))
+    }
+
     /// Whether commands mean the same in both.
     pub(super) fn runs_alike(&self, other: &Self) -> bool {
         self.variables == other.variables
             && self.cwd == other.cwd
             && self.aliases == other.aliases
             && self.has_same_files(other)
-            && self.functions.len() == other.functions.len()
-            && self.functions.iter().all(|(name, function)| {
-                other.functions.get(name).is_some_and(|theirs| {
-                    function
-                        .bodies
-                        .iter()
-                        .all(|body| theirs.bodies.iter().any(|known| Rc::ptr_eq(body, known)))
-                })
-            })
+            && Rc::ptr_eq(&self.functions, &other.functions)
     }
 
     /// Adds what another process did to files, and nothing else of its state.

@@ -55,26 +55,23 @@ fn writes_for_others(digits: &str) -> bool {
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "permissions",
-        why: "sets a mode as a number",
+        why: "sets a mode as a number, one that is not known, or one with setuid or write for others",
         programs: "chmod",
-        when: |call| modes(call).iter().any(|mode| mode.contains(|c: char| c.is_ascii_digit())),
-        stops: &["chmod 777 x", "chmod -R 755 x", "chmod 7 x", "chmod =777 x", "chmod +4755 x"],
-        spares: &["chmod +x x", "chmod --reference=a b"],
-    },
-    Rule {
-        name: "permissions",
-        why: "sets a mode that is only known when it runs",
-        programs: "chmod",
-        when: |call| modes(call).iter().any(|mode| is_marked(mode)),
-        stops: &["chmod $MODE x", "chmod $? x", "chmod +$? x"],
-        spares: &["chmod +x x"],
-    },
-    Rule {
-        name: "permissions",
-        why: "makes a file setuid, or writable for others",
-        programs: "chmod",
-        when: |call| modes(call).into_iter().any(is_unsafe_mode),
-        stops: &["chmod u+s x", "chmod a=rwx x", "chmod o-x+w x", "chmod go=u x", "chmod -x+s x"],
+        when: |call| {
+            let is_number = |mode: &str| mode.contains(|c: char| c.is_ascii_digit());
+            modes(call).into_iter().any(|mode| is_number(mode) || is_marked(mode) || is_unsafe_mode(mode))
+        },
+        stops: &[
+            "chmod 755 x",
+            "chmod =777 x",
+            "chmod $MODE x",
+            "chmod +$? x",
+            "chmod u+s x",
+            "chmod a=rwx x",
+            "chmod o-x+w x",
+            "chmod go=u x",
+            "chmod -x+s x",
+        ],
         spares: &[
             "chmod +x x",
             "chmod u+w x",
