@@ -10,6 +10,7 @@ use super::programs::has_word;
 use super::simple::Scope;
 use super::state::{State, Variable};
 use crate::intent::Access;
+use crate::path::CleanPath;
 use crate::shell::Dialect;
 use std::rc::Rc;
 
@@ -237,7 +238,10 @@ impl Interpreter<'_> {
             || name.starts_with(".env.")
             || name.ends_with(".env");
         let made = places.iter().any(|place| state.files.contains_key(place));
-        if !environment || made || file.known().is_none() {
+        // Where the kernel holds what it does, a file of the workspace is a script like any other.
+        let in_workspace = |place: &CleanPath| self.context.zones.in_workspace(place).is_some();
+        let is_script = self.is_walled() && !places.is_empty() && places.iter().all(in_workspace);
+        if !(environment || is_script) || made || file.known().is_none() {
             self.report_danger("source", "`source` runs a file inside the shell", &call.words());
         }
         for place in places {

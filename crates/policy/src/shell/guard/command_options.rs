@@ -73,7 +73,7 @@ impl Interpreter<'_> {
                     }
                 }
             }
-            "gcc" | "g++" | "cc" | "c++" => {
+            name if ["gcc", "g++", "cc", "c++"].iter().any(|cc| name.split('-').any(|part| part == *cc)) => {
                 let at = call.args.iter().position(|arg| arg.as_str() == "-wrapper");
                 if let Some(code) = at.and_then(|at| call.args.get(at + 1)) {
                     let argv: Vec<PartialWord> = code.as_str().split(',').map(PartialWord::text).collect();
@@ -136,9 +136,10 @@ impl Interpreter<'_> {
     fn judge_implicit_files(&mut self, call: &NamedCommand<'_>, state: &Rc<State>) {
         for (place, content) in state.files.iter() {
             let name = place.as_path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let in_git = place.as_path().iter().any(|part| part == "hooks")
-                || place.as_path().ends_with(".git/config");
-            if call.name == "git" && in_git {
+            let dir = place.as_path().parent().unwrap_or(place.as_path());
+            let in_git =
+                dir.ends_with("hooks") && !name.contains('.') || place.as_path().ends_with(".git/config");
+            if call.name == "git" && in_git || call.name == "run-parts" {
                 self.run_file(place, Language::Shell(Dialect::Posix), state, call);
             }
             let runs =
