@@ -64,7 +64,7 @@ fn a_change_that_would_not_load_is_not_written() {
             &[],
             &["add", "a", "http://h/\u{1b}[31m"],
             2,
-            "no address",
+            "is not an address",
         ),
         ("variables for an address", "{}", &[], &["add", "-e", "A=b", "a", "http://h"], 2, "variables go"),
         ("nobody of that name", COMMENTED, &[], &["remove", "second"], 1, "the configuration names first"),
