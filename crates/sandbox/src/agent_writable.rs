@@ -1,5 +1,5 @@
-//! Finds programs of the operator that an agent could replace: a hook or server whose script lies in
-//! a workspace runs what the agent writes there, with rights that the agent does not have.
+//! Finds programs of the operator that an agent could replace: a hook or server whose script lies
+//! in a workspace runs what the agent writes there, with rights that the agent does not have.
 
 use crate::command_code::CommandCode;
 use crate::instance::Instance;
@@ -37,8 +37,9 @@ const LOADER_VARIABLES: [&str; 24] = [
     "ZDOTDIR",
 ];
 
-/// What agents can write through their tools and from their cage or fence: workspaces, their own user
-/// environments, what is exposed to them for writing, and what `tools.allow_write_paths` names.
+/// What agents can write through their tools and from their cage or fence: workspaces, their own
+/// user environments, what is exposed to them for writing, and what `tools.allow_write_paths`
+/// names.
 #[derive(Debug, Clone)]
 pub struct AgentWritable {
     dirs: Vec<PathBuf>,
@@ -70,8 +71,8 @@ impl AgentWritable {
         Self::new(instance.home(), workspaces, isolation, rules)
     }
 
-    /// The part of a command that an agent could replace: its program, a script that it runs, or code
-    /// that one of its variables names. Data may lie in a workspace.
+    /// The part of a command that an agent could replace: its program, a script that it runs, or
+    /// code that one of its variables names. Data may lie in a workspace.
     pub fn find_in(
         &self,
         command: &[OsString],

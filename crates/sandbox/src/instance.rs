@@ -198,8 +198,8 @@ impl Instance {
         self.hidden(trees.chain([&self.home, &self.real_home]).chain(&self.pinned))
     }
 
-    /// With links resolved, and under every name that a mount gives them, each once, in order; paths that do not exist are
-    /// left out.
+    /// With links resolved, and under every name that a mount gives them, each once, in order;
+    /// paths that do not exist are left out.
     fn hidden<'t>(&self, trees: impl Iterator<Item = &'t CleanPath>) -> Vec<HiddenPath> {
         let mounts = MountTable::read();
         let names = |tree: &CleanPath| {

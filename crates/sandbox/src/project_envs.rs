@@ -1,8 +1,8 @@
 //! The user environments of projects: `picoclaw run` and `picoclaw mcp wrap` have one for each
 //! project, so that what one project's commands leave in their home is not run in another.
 //!
-//! Invariant: an environment is not removed while a command uses it. The locks lie in `state/locks`,
-//! where no child can hold one.
+//! Invariant: an environment is not removed while a command uses it. The locks lie in
+//! `state/locks`, where no child can hold one.
 
 use crate::file_lock::FileLock;
 use crate::launch::Principal;
@@ -123,7 +123,8 @@ impl ProjectEnvs {
                 let project = directory.to_str().and_then(|name| record.get(name));
                 let owner = match project {
                     Some(path) => EnvOwner::Project(path.into()),
-                    // A server or agent of the configuration has an environment that is no project's.
+                    // A server or agent of the configuration has an environment that is no
+                    // project's.
                     None if kind != "run" => continue,
                     None => EnvOwner::Unknown,
                 };
@@ -149,7 +150,8 @@ impl ProjectEnvs {
         if let Some(name) = directory.to_str() {
             self.change_record(|record| record.remove(name))?;
         }
-        // The lock is held: a command that waits for it looks whether its file is still the one that is named.
+        // The lock is held: a command that waits for it looks whether its file is still the one
+        // that is named.
         let _ = self.locks.unlink(&lock_name(directory));
         Ok(Removal::Removed(freed))
     }
@@ -233,7 +235,8 @@ fn lock_name(directory: &Path) -> String {
     format!("env@{}", directory.to_string_lossy().replace('/', "@"))
 }
 
-/// The key of an answer in the record, another for each path of any bytes; no directory of an environment begins so.
+/// The key of an answer in the record, another for each path of any bytes; no directory of an
+/// environment begins so.
 fn answer_key(agent: &AgentId, project: &Path) -> String {
     format!("works in:{agent}:{}", project.as_os_str().as_encoded_bytes().escape_ascii())
 }

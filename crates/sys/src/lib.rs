@@ -1,6 +1,8 @@
-//! The only crate with unsafe code: creating processes, and kernel interfaces that rustix does not wrap.
+//! The only crate with unsafe code: creating processes, and kernel interfaces that rustix does not
+//! wrap.
 //!
-//! It carries out what a `ChildSpec` of the platform describes and reports which step failed. It decides nothing.
+//! It carries out what a `ChildSpec` of the platform describes and reports which step failed. It
+//! decides nothing.
 
 #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
 compile_error!("picoclaw has no build for this system: it runs on Linux, Windows and macOS");

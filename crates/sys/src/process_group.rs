@@ -1,7 +1,8 @@
-//! Children that lead a session and process group of their own, for Unix systems without a supervisor.
+//! Children that lead a session and process group of their own, for Unix systems without a
+//! supervisor.
 //!
-//! A process that leaves the group, with setsid(2) or setpgid(2), is not ended. Neither is any when this program is killed.
-//! It is compiled on every Unix, so that its tests run on Linux too.
+//! A process that leaves the group, with setsid(2) or setpgid(2), is not ended. Neither is any when
+//! this program is killed. It is compiled on every Unix, so that its tests run on Linux too.
 
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, fchdir, kill_process_group, setsid, test_kill_process_group, waitid,
@@ -48,7 +49,8 @@ pub struct Spawned {
 #[derive(Debug)]
 struct State {
     child: Child,
-    /// Set once the child was reaped. Its group is not signalled from then on, since the number may be another's.
+    /// Set once the child was reaped. Its group is not signalled from then on, since the number may
+    /// be another's.
     status: Option<ExitStatus>,
 }
 
@@ -71,7 +73,8 @@ pub fn spawn(spec: &ChildSpec<'_>) -> io::Result<Spawned> {
         close_on_exec();
         Ok(())
     };
-    // SAFETY: between fork and exec the closure makes system calls alone; it neither allocates nor takes a lock.
+    // SAFETY: between fork and exec the closure makes system calls alone; it neither allocates nor
+    // takes a lock.
     unsafe { command.pre_exec(prepare) };
     let child = command.spawn()?;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -95,7 +98,8 @@ impl Spawned {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// How it ended, if it does within `timeout`; without one, whenever it ends. What it left in its group is ended.
+    /// How it ended, if it does within `timeout`; without one, whenever it ends. What it left in
+    /// its group is ended.
     pub fn wait(&self, timeout: Option<Duration>) -> io::Result<Option<ExitStatus>> {
         let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
@@ -126,7 +130,8 @@ impl Spawned {
         }
     }
 
-    /// Reaps the child if it has ended. Until then its process id, and so its group's, is not given to another.
+    /// Reaps the child if it has ended. Until then its process id, and so its group's, is not given
+    /// to another.
     fn reap(&self) -> io::Result<Option<ExitStatus>> {
         let mut state = self.lock();
         if state.status.is_none() {

@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 /// A longer line is passed on in pieces.
 const MAX_LINE_BYTES: usize = 4 << 10;
 
-/// Buffers output until a line is complete, and what may be the beginning of a secret until that is known.
+/// Buffers output until a line is complete, and what may be the beginning of a secret until that is
+/// known.
 pub(super) struct OutputLines<'l> {
     redactor: &'l Redactor,
     watcher: &'l (dyn Fn(&[u8]) + Sync),

@@ -158,8 +158,8 @@ fn canonicalize_existing(path: &Path) -> PathBuf {
     }
 }
 
-/// Home directories, canonical and under every name that a mount gives them: this user's, and those of accounts that are
-/// not system accounts.
+/// Home directories, canonical and under every name that a mount gives them: this user's, and those
+/// of accounts that are not system accounts.
 fn home_dirs(env: &ProcessEnv) -> &[PathBuf] {
     env.homes.get_or_init(|| {
         let mut homes: Vec<PathBuf> = env.user_home().into_iter().collect();

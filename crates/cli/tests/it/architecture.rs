@@ -157,9 +157,10 @@ fn no_file_is_too_long_and_every_file_says_what_it_is() {
 }
 
 #[test]
-fn comments_name_the_component_that_acts() {
+fn comments_name_the_component_that_acts_and_are_wrapped() {
     for (path, text) in sources() {
         for (number, line) in text.lines().enumerate().filter(|(_, line)| line.trim().starts_with("//")) {
+            assert!(line.chars().count() <= 100, "{path}:{}: wrap it at 100 columns", number + 1);
             for word in line.split(|c: char| !c.is_alphabetic()) {
                 let vague = ["whoever", "somebody", "nobody"].contains(&word.to_lowercase().as_str());
                 assert!(!vague, "{path}:{}: `{word}`: name the component", number + 1);

@@ -1,4 +1,5 @@
-//! The cage of a child on Linux: its plan, its environment, and the files that stand in for the host's.
+//! The cage of a child on Linux: its plan, its environment, and the files that stand in for the
+//! host's.
 
 use super::{CageRequest, ChildDir, Confined, operator_home};
 use crate::fetched::packages_of;
@@ -31,8 +32,9 @@ pub(crate) struct PlannedCage<'r> {
     runtime_dir: Option<PathBuf>,
 }
 
-/// A link to the temporary directory of a command of `picoclaw run`, whose path is long. The path of a UNIX socket holds
-/// 107 bytes, and programs (Chromium, tmux) put sockets deep into their temporary directory.
+/// A link to the temporary directory of a command of `picoclaw run`, whose path is long. The path
+/// of a UNIX socket holds 107 bytes, and programs (Chromium, tmux) put sockets deep into their
+/// temporary directory.
 const TEMP_LINK: &str = "/run/tmp";
 
 /// A link to the home of a child, which its `/etc/passwd` names.
@@ -176,8 +178,8 @@ impl<'r> PlannedCage<'r> {
     }
 }
 
-/// Where programs put their sockets: a short path, whatever the child's home is called. GnuPG uses it without asking
-/// the environment.
+/// Where programs put their sockets: a short path, whatever the child's home is called. GnuPG uses
+/// it without asking the environment.
 pub(crate) fn runtime_dir() -> PathBuf {
     PathBuf::from(format!("/run/user/{}", rustix::process::geteuid().as_raw()))
 }
@@ -198,8 +200,9 @@ fn link_temp(plan: &mut Plan, user: &UserEnvironment) -> bool {
     true
 }
 
-/// Shows an `/etc/passwd` in which the child's user has the child's home. Java, ssh and others ask it and not `HOME`.
-/// Its text names a link, so it is the same for every child. Where it cannot be had, the host's stays.
+/// Shows an `/etc/passwd` in which the child's user has the child's home. Java, ssh and others ask
+/// it and not `HOME`. Its text names a link, so it is the same for every child. Where it cannot be
+/// had, the host's stays.
 fn show_passwd(plan: &mut Plan, instance: &Instance, user: &UserEnvironment, host: &Variables) {
     let is_passwd = |rule: &MountRule| rule.target() == Path::new("/etc/passwd");
     let is_taken = plan.mounts.iter().any(|rule| Path::new(HOME_LINK).starts_with(rule.target()));
@@ -234,12 +237,13 @@ fn cage_environment(
         environment::set(&mut environment, "GIT_CONFIG_SYSTEM", config);
     }
     if !isolation.debug && environment::get(&environment, "LSAN_OPTIONS").is_none() {
-        // LeakSanitizer traces its own process, which the filter refuses; without this every program
-        // that is built with AddressSanitizer would fail at its end.
+        // LeakSanitizer traces its own process, which the filter refuses; without this every
+        // program that is built with AddressSanitizer would fail at its end.
         environment::set(&mut environment, "LSAN_OPTIONS", "detect_leaks=0");
     }
     if environment::get(&environment, "FAKEROOTDONTTRYCHOWN").is_none() {
-        // fakeroot tries each chown, and knows EPERM alone as a refusal: for a user that is not mapped it is EINVAL.
+        // fakeroot tries each chown, and knows EPERM alone as a refusal: for a user that is not
+        // mapped it is EINVAL.
         environment::set(&mut environment, "FAKEROOTDONTTRYCHOWN", "1");
     }
     if rustix::process::geteuid().is_root() && environment::get(&environment, "TAR_OPTIONS").is_none() {

@@ -44,7 +44,8 @@ pub(crate) struct AgentEnv {
     pub(crate) confined: Confined,
     pub(crate) confinement: Confinement,
     pub(crate) home: Option<CleanPath>,
-    /// The user environment, as named and with links resolved, where the kernel holds commands to it.
+    /// The user environment, as named and with links resolved, where the kernel holds commands to
+    /// it.
     pub(crate) own: Vec<CleanPath>,
     /// The directories of `PATH`.
     pub(crate) path: Vec<CleanPath>,
@@ -216,8 +217,8 @@ impl AgentEnv {
     }
 }
 
-/// The user's environment behind the full fence: HOME keeps its name, while temporary files, caches and
-/// settings are private.
+/// The user's environment behind the full fence: HOME keeps its name, while temporary files, caches
+/// and settings are private.
 fn fence_environment(mut host: Variables, cage: &Variables, git_config: &Path) -> Variables {
     for (name, value) in cage {
         let is_private = !["HOME", "PATH"].iter().any(|kept| name == kept);

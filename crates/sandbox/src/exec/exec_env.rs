@@ -149,7 +149,8 @@ fn select_backend_for(config: &Config, host: &Variables) -> Result<Backend, Star
     Ok(backend)
 }
 
-/// Logs the layers that a backend does not enforce in full, as a warning where namespaces are missing.
+/// Logs the layers that a backend does not enforce in full, as a warning where namespaces are
+/// missing.
 pub(super) fn log_unenforced(backend: &Backend, isolation: &IsolationConfig) {
     if *backend == Backend::Landlock && isolation.network == Network::None {
         tracing::warn!(target: "isolation", "The network is closed by refusing sockets; there is no loopback");

@@ -1,4 +1,5 @@
-//! The paths outside the workspace that `allow_read_paths` and `allow_write_paths` open behind the full fence.
+//! The paths outside the workspace that `allow_read_paths` and `allow_write_paths` open behind the
+//! full fence.
 //!
 //! Landlock knows directories and files, not patterns. A pattern that names a directory or a file
 //! literally opens it; any other pattern opens the files that match it now, found by a bounded walk
@@ -15,8 +16,8 @@ const MAX_DEPTH: usize = 8;
 /// How many files one pattern opens.
 const MAX_FILES: usize = 256;
 
-/// The paths that `patterns` open, and the patterns that open nothing. A link that `may_be_planted` by a command is not
-/// followed.
+/// The paths that `patterns` open, and the patterns that open nothing. A link that `may_be_planted`
+/// by a command is not followed.
 pub(super) fn opened(
     patterns: &[String],
     is_protected: impl Fn(&Path) -> bool,

@@ -40,8 +40,8 @@ impl<'a> HostFs<'a> {
         Self { files, path, lookups: RefCell::default(), listings: RefCell::default() }
     }
 
-    /// What the paths in a command lead to: every path that the guard looked up, and every word that
-    /// could be one. A directory is named by device and inode.
+    /// What the paths in a command lead to: every path that the guard looked up, and every word
+    /// that could be one. A directory is named by device and inode.
     pub fn operands(&self, judgement: &Judgement) -> Operands {
         let mut paths: BTreeSet<CleanPath> = self.lookups.borrow().keys().cloned().collect();
         let words = judgement.commands.iter().flat_map(|command| {

@@ -110,8 +110,9 @@ const MAX_HIDDEN: usize = 3;
 const MAX_SCRIPT_BYTES: u64 = 1 << 20;
 
 impl RunningCommand {
-    /// Links in the working directory and in the workspace, paths of its manifests, and arguments, that lead to what the
-    /// cage does not show. What lies behind a name with a dot is not for a hint.
+    /// Links in the working directory and in the workspace, paths of its manifests, and arguments,
+    /// that lead to what the cage does not show. What lies behind a name with a dot is not for a
+    /// hint.
     pub fn hidden_targets(&self, arguments: &[OsString]) -> Vec<HiddenTarget> {
         if self.plan.mounts.is_empty() {
             // Nothing is hidden where nothing is mounted.
@@ -149,8 +150,8 @@ impl RunningCommand {
         hidden
     }
 
-    /// The protected entries of its workspace that words of the command name, or that lie in what other words remove, as
-    /// `--unprotect` takes them.
+    /// The protected entries of its workspace that words of the command name, or that lie in what
+    /// other words remove, as `--unprotect` takes them.
     pub fn protected_targets(&self, changed: &[OsString], removed: &[OsString]) -> Vec<String> {
         let paths =
             |words: &[OsString]| words.iter().filter_map(|word| self.absolute(word)).collect::<Vec<_>>();
@@ -364,7 +365,8 @@ struct PreparedCommand<'c> {
     ports: Vec<ListeningPort>,
 }
 
-/// The program and its arguments; a script without a `#!` line is the shell's, as for shells and `execvp`.
+/// The program and its arguments; a script without a `#!` line is the shell's, as for shells and
+/// `execvp`.
 fn with_shell(program: &Path, command: &[OsString]) -> (PathBuf, Vec<OsString>) {
     let is_script = read_regular_file(program, MAX_SCRIPT_BYTES)
         .is_ok_and(|text| !text.contains(&0) && !text.starts_with(b"#!"));

@@ -49,12 +49,13 @@ const OUTPUT_RETAINED: OutputLimit = OutputLimit { head: 16 << 10, tail: 16 << 1
 pub struct CommandOwner<'o> {
     /// The agent.
     pub agent: &'o AgentId,
-    /// The network of the owner's background commands, if there are any and their network is closed.
+    /// The network of the owner's background commands, if there are any and their network is
+    /// closed.
     pub network: Option<&'o ClosedNetwork>,
 }
 
-/// Runs a command to its end, to its deadline, or to its cancellation; `watch` sees its output as it
-/// comes. The report is about the protected files of the workspace.
+/// Runs a command to its end, to its deadline, or to its cancellation; `watch` sees its output as
+/// it comes. The report is about the protected files of the workspace.
 pub fn run(
     permit: Permit<Exec>,
     owner: CommandOwner<'_>,

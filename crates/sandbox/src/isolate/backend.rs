@@ -1,6 +1,8 @@
-//! The ways to enforce a plan: our own namespaces, bubblewrap or Landlock alone; on Windows a restricted token.
+//! The ways to enforce a plan: our own namespaces, bubblewrap or Landlock alone; on Windows a
+//! restricted token.
 //!
-//! Invariant: whatever a backend does not hold is named in its [`Enforced`](crate::isolate::Enforced).
+//! Invariant: whatever a backend does not hold is named in its
+//! [`Enforced`](crate::isolate::Enforced).
 
 use crate::isolate::error::IsolateError;
 use crate::isolate::mount_rules::{MountReason, MountRule};
@@ -13,7 +15,8 @@ use std::path::{Path, PathBuf};
 pub enum Backend {
     /// Namespaces that picoclaw sets up itself.
     Native,
-    /// The same with the host's `/proc`, where none can be mounted: in a container that masks parts of its own.
+    /// The same with the host's `/proc`, where none can be mounted: in a container that masks parts
+    /// of its own.
     NativeHostProc,
     /// Bubblewrap, at this path.
     Bwrap(PathBuf),

@@ -1,7 +1,7 @@
 //! `--cache`: what a command finds of the operator's package caches.
 //!
-//! Invariant: only directories of downloaded packages are shown, none that holds credentials or the addresses of private
-//! repositories (`~/.cargo`, uv's and Go's git checkouts do).
+//! Invariant: only directories of downloaded packages are shown, none that holds credentials or the
+//! addresses of private repositories (`~/.cargo`, uv's and Go's git checkouts do).
 
 use crate::isolate::environment::UserEnvironment;
 use crate::isolate::host_files::{HostEntryKind, HostFiles, LiveHost};
@@ -85,7 +85,8 @@ impl Untrusted<'_> {
     fn trusted(&self, place: &Path) -> Option<PathBuf> {
         let resolved = place.canonicalize().ok()?;
         let is_within = |path: &Path| self.trees.iter().any(|tree| path.starts_with(tree));
-        (!is_within(&resolved) && !links_on(place).iter().any(|link| is_within(link))).then_some(resolved)
+        (!is_within(&resolved) && !LiveHost.links(place).iter().any(|link| is_within(link)))
+            .then_some(resolved)
     }
 
     fn is_closed(&self, path: &Path) -> bool {
@@ -93,16 +94,8 @@ impl Untrusted<'_> {
     }
 }
 
-/// The links that a path which resolves leads through, each in its canonical directory.
-fn links_on(path: &Path) -> Vec<PathBuf> {
-    let links = path.ancestors().filter_map(|above| {
-        let (to, directory) = (std::fs::read_link(above).ok()?, above.parent()?.canonicalize().ok()?);
-        Some((directory.join(above.file_name()?), directory.join(to)))
-    });
-    links.flat_map(|(link, to)| links_on(&to).into_iter().chain([link])).collect()
-}
-
-/// The mounts of a mode. `own` are the command's variables and `host` the operator's, whose home is `home`.
+/// The mounts of a mode. `own` are the command's variables and `host` the operator's, whose home is
+/// `home`.
 pub(crate) fn cache_mounts(
     mode: CacheMode,
     user: &UserEnvironment,
@@ -129,8 +122,8 @@ pub(crate) fn cache_mounts(
     }
 }
 
-/// The parts of one cache at `outside`, as the command finds them at `inside`. Beneath the cache's own directory no link is
-/// followed.
+/// The parts of one cache at `outside`, as the command finds them at `inside`. Beneath the cache's
+/// own directory no link is followed.
 fn shared(cache: &Cache, outside: &Path, inside: &Path, untrusted: &Untrusted<'_>) -> Vec<MountRule> {
     let skip = |path: &Path, why: &str| {
         tracing::warn!(target: "isolation", "`--cache shared`: `{}` is not shared: {why}", printable_path(path));

@@ -64,6 +64,7 @@ pub struct Decoys<'b> {
     pub processes: Visibility,
     /// The limits of the cage; small ones are tried.
     pub limits: Limits,
-    /// This program, visible in the cage, which takes memory and connects there; `None` leaves that out.
+    /// This program, visible in the cage, which takes memory and connects there; `None` leaves that
+    /// out.
     pub program: Option<&'b Path>,
 }

@@ -19,7 +19,8 @@ const PASSED_VARIABLES: [&str; 9] =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserEnvironment(PathBuf);
 
-/// Redirected variables and their directories; on Windows [`windows_rules`](crate::isolate::windows_rules) has them.
+/// Redirected variables and their directories; on Windows
+/// [`windows_rules`](crate::isolate::windows_rules) has them.
 const REDIRECTED: [(&str, &str); 5] = [
     ("HOME", "home"),
     ("TMPDIR", "tmp"),

@@ -215,7 +215,8 @@ pub enum StartError {
         /// Why not bubblewrap.
         bwrap: String,
     },
-    /// A backend could not be tried. No lower one is taken, since the reason may be gone at the next start.
+    /// A backend could not be tried. No lower one is taken, since the reason may be gone at the
+    /// next start.
     #[error("the {backend} backend could not be tried: {reason}")]
     Trial {
         /// The backend.

@@ -1,7 +1,8 @@
 //! The part of the user's git configuration that commands may have: identity, aliases and tastes.
 //!
-//! Invariant: nothing that names a program, a file or a credential passes, and no alias that runs a shell. The one exception
-//! is git-lfs, without which a repository with large files is taken for a changed one.
+//! Invariant: nothing that names a program, a file or a credential passes, and no alias that runs a
+//! shell. The one exception is git-lfs, without which a repository with large files is taken for a
+//! changed one.
 
 use super::git_settings::{GitSetting, git_settings};
 use crate::os_file::read_regular_file;
@@ -69,7 +70,8 @@ pub struct PassedGitConfig {
 }
 
 impl PassedGitConfig {
-    /// What passes of `~/.config/git/config`, `~/.gitconfig` and what they include for a repository at `project`.
+    /// What passes of `~/.config/git/config`, `~/.gitconfig` and what they include for a repository
+    /// at `project`.
     pub fn of(home: &Path, project: &Path) -> Self {
         let ignore = home.join(".config/git/ignore");
         let mut reader = Reader { home, project, config: String::new(), ignore, files_left: MAX_FILES };
@@ -127,7 +129,8 @@ impl Reader<'_> {
         path.strip_prefix("~/").map_or_else(|| path.into(), |below| self.home.join(below))
     }
 
-    /// Whether the condition of an `includeIf` is met: `gitdir:` with a path that has no wildcard but a last `**`.
+    /// Whether the condition of an `includeIf` is met: `gitdir:` with a path that has no wildcard
+    /// but a last `**`.
     fn is_met(&self, condition: &str, file: &Path) -> bool {
         let pattern = condition.strip_prefix("gitdir:").or_else(|| condition.strip_prefix("gitdir/i:"));
         let pattern = pattern.map(|pattern| pattern.strip_suffix("**").unwrap_or(pattern));

@@ -34,7 +34,8 @@ pub enum MountRule {
         /// Its mode.
         mode: u32,
     },
-    /// A directory of the host that the child may change for itself: what it writes is discarded with it.
+    /// A directory of the host that the child may change for itself: what it writes is discarded
+    /// with it.
     Overlay {
         /// Its path on the host.
         lower: PathBuf,

@@ -36,8 +36,8 @@ const OFFLINE: [(&str, &str); 10] = [
     ("HF_HUB_OFFLINE", "1"),
 ];
 
-/// Sets them in the environment of a child. A certificate passes if the child sees its file, a proxy
-/// if it names no password.
+/// Sets them in the environment of a child. A certificate passes if the child sees its file, a
+/// proxy if it names no password.
 pub(crate) fn set_network_variables(
     environment: &mut Variables,
     host: &Variables,

@@ -43,8 +43,8 @@ pub struct InstancePaths {
     pub skills: PathBuf,
     /// What stays hidden wherever it lies: the instance, configuration files, other workspaces.
     pub protected: Vec<HiddenPath>,
-    /// Workspaces, as named and with links resolved, in which the operator's arguments may name files
-    /// for the child to read.
+    /// Workspaces, as named and with links resolved, in which the operator's arguments may name
+    /// files for the child to read.
     pub open_workspaces: Vec<PathBuf>,
 }
 
@@ -114,7 +114,8 @@ impl Plan {
         shown.any(|rule| matches!(rule, MountRule::Bind { source, .. } if path.starts_with(source)))
     }
 
-    /// Whether the target of a rule shows its source already: nothing else is mounted there or hides it.
+    /// Whether the target of a rule shows its source already: nothing else is mounted there or
+    /// hides it.
     fn shows_source_of(&self, rule: &MountRule) -> bool {
         let MountRule::Bind { source: wanted, target: at, .. } = rule else { return false };
         let above = self.mounts.iter().filter(|own| at.starts_with(own.target()));
@@ -141,8 +142,9 @@ impl Plan {
         read_only.filter(|source| writable(source)).cloned().collect()
     }
 
-    /// The size of the tmpfs behind all private directories. Its pages are memory: by default it is half of the
-    /// memory limit at most, so that a full one is an error of the write and not the end of the tree.
+    /// The size of the tmpfs behind all private directories. Its pages are memory: by default it is
+    /// half of the memory limit at most, so that a full one is an error of the write and not the
+    /// end of the tree.
     pub(super) fn tmpfs_bytes(&self) -> u64 {
         const MAX_BYTES: u64 = 1 << 30;
         match (self.tmp_mb, self.limits.memory_mb) {
@@ -183,8 +185,8 @@ const SYSTEM: [&str; 16] = [
     "/var/lib/texmf",
 ];
 
-/// The visible part of `/etc`: names, certificates, time, the loader, shells, fonts, and the settings
-/// of common programs. It holds no private keys.
+/// The visible part of `/etc`: names, certificates, time, the loader, shells, fonts, and the
+/// settings of common programs. It holds no private keys.
 const ETC: [&str; 75] = [
     "/etc/alternatives",
     "/etc/bash.bashrc",
@@ -359,8 +361,8 @@ fn system_rule(path: &Path, reason: MountReason, host: &dyn HostFiles) -> Option
     Some(MountRule::Bind { source, target, mode: ExposeMode::ReadOnly, kind, reason })
 }
 
-/// Private temporary directories, and the usual links beneath `/var`. A link could not hold a mount,
-/// so it gives way to a directory where something is shown beneath it.
+/// Private temporary directories, and the usual links beneath `/var`. A link could not hold a
+/// mount, so it gives way to a directory where something is shown beneath it.
 fn private_directories(holds_mounts: impl Fn(&Path) -> bool) -> Vec<MountRule> {
     let tmpfs = |path: &str| MountRule::Tmpfs { target: path.into(), mode: 0o1777 };
     let symlink = |path: &str, to: &str| MountRule::Symlink { target: path.into(), to: to.into() };
@@ -424,7 +426,8 @@ fn operator_rules(
     let may_be_a_trap = is_agents(program) || place.as_deref().is_some_and(is_agents);
     for path in [Some(*program), resolved.as_deref()].into_iter().flatten() {
         show(path);
-        // An earlier command may have put the link there: it leads to a file, and not to all that lies beside it.
+        // An earlier command may have put the link there: it leads to a file, and not to all that
+        // lies beside it.
         if may_be_a_trap && !is_agents(path) {
             continue;
         }
@@ -469,7 +472,8 @@ fn without_repeats(mut rules: Vec<MountRule>, host: &dyn HostFiles) -> Vec<Mount
         };
         rules.iter().any(|other| match other {
             MountRule::Bind { source, target: above, .. } if is_beneath(target, above) => {
-                // A tree that is shown under the name of a link holds the same files under that name.
+                // A tree that is shown under the name of a link holds the same files under that
+                // name.
                 let is_same =
                     |rest: &Path| host.find(&source.join(rest)).is_some_and(|found| found.resolved == *own);
                 target.strip_prefix(above).is_ok_and(|rest| source == above || is_same(rest))
@@ -499,7 +503,8 @@ fn contains_protected(path: &Path, instance: &InstancePaths) -> bool {
     instance.root.starts_with(path) || instance.protected.iter().any(|hidden| hidden.path.starts_with(path))
 }
 
-/// Refuses rules whose source lies in a Protected path, and hides Protected paths that lie in a source.
+/// Refuses rules whose source lies in a Protected path, and hides Protected paths that lie in a
+/// source.
 fn hide_protected(mut rules: Vec<MountRule>, instance: &InstancePaths) -> Result<Vec<MountRule>, PlanError> {
     let is_own = |reason: MountReason| {
         matches!(reason, MountReason::Workspace | MountReason::UserEnvironment | MountReason::Skills)
@@ -551,8 +556,9 @@ fn hide_protected(mut rules: Vec<MountRule>, instance: &InstancePaths) -> Result
     Ok(rules)
 }
 
-/// The directories above a hidden path in a tree that the child may write, mounted over themselves: a mount point cannot
-/// be renamed, and the next child would see what is hidden under another name. `rest` is the path in the tree of `rule`.
+/// The directories above a hidden path in a tree that the child may write, mounted over themselves:
+/// a mount point cannot be renamed, and the next child would see what is hidden under another name.
+/// `rest` is the path in the tree of `rule`.
 fn mounts_above(
     rest: &Path,
     rule: &MountRule,
@@ -586,8 +592,8 @@ fn mounts_above(
 }
 
 /// Refuses an exposure without a mount point. A missing directory can be made where the child may
-/// write, and stays behind empty; a missing file would stay behind too, and nothing can be made in a
-/// read-only tree.
+/// write, and stays behind empty; a missing file would stay behind too, and nothing can be made in
+/// a read-only tree.
 fn check_mount_points(mounts: &[MountRule], host: &dyn HostFiles) -> Result<(), PlanError> {
     for rule in mounts {
         let MountRule::Bind { target, kind, reason: MountReason::Configured, .. } = rule else { continue };

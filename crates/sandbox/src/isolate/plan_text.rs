@@ -6,7 +6,8 @@ use picoclaw_policy::config::{ExposeMode, Network};
 use std::path::Path;
 
 impl Plan {
-    /// The plan, line by line. Control characters in paths are escaped, so a path cannot forge a line.
+    /// The plan, line by line. Control characters in paths are escaped, so a path cannot forge a
+    /// line.
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.mounts.iter().map(rule_line).collect();
         let network = match self.network {

@@ -22,8 +22,8 @@ pub struct ProbeResult {
 pub enum Unusable {
     /// The host does not have what it needs, and will not have it at the next start either.
     Missing(String),
-    /// The trial failed for a reason that may pass, such as too few descriptors, memory or time. It says
-    /// nothing about the host, so no lower level is taken for it.
+    /// The trial failed for a reason that may pass, such as too few descriptors, memory or time. It
+    /// says nothing about the host, so no lower level is taken for it.
     Failed(String),
 }
 

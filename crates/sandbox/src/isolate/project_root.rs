@@ -3,8 +3,8 @@
 //!
 //! Invariant: what a command could write in its own directory never widens what the next one sees.
 //! So whatever is named `.git` ends the search, the directories on the way have one owner and one
-//! file system, and a git directory elsewhere counts only if it names the work tree in turn and lies
-//! where git puts one: a command makes any directory that it may write a git directory.
+//! file system, and a git directory elsewhere counts only if it names the work tree in turn and
+//! lies where git puts one: a command makes any directory that it may write a git directory.
 
 use super::git_config::read_git_config;
 use super::git_settings::{GitSetting, git_settings};
@@ -177,8 +177,8 @@ fn git_dir(work_tree: &Path, place: Place) -> Result<GitDir, &'static str> {
     Ok(GitDir { own, common, is_usual })
 }
 
-/// Whether a git directory of linked work trees has a usual name, also a bare one or that of a submodule.
-/// A command cannot rename what it is shown.
+/// Whether a git directory of linked work trees has a usual name, also a bare one or that of a
+/// submodule. A command cannot rename what it is shown.
 fn is_named_like_one(common: &Path) -> bool {
     common.ancestors().any(|path| {
         let name = path.file_name().unwrap_or_default();

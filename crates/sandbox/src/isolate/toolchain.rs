@@ -1,6 +1,7 @@
 //! Toolchains in the operator's home, shown read-only, with private caches.
 //!
-//! Invariant: only directories of programs are shown, none that holds credentials (`~/.cargo` does).
+//! Invariant: only directories of programs are shown, none that holds credentials (`~/.cargo`
+//! does).
 
 use super::git_config::read_git_config;
 use crate::isolate::environment::UserEnvironment;
@@ -259,8 +260,9 @@ pub fn cargo_settings(home: &Path) -> impl Iterator<Item = PathBuf> {
     ["config.toml", "config"].map(|name| home.join(".cargo").join(name)).into_iter().filter(is_public)
 }
 
-/// Makes the packages that `pip install --user` put into the operator's home importable: Python looks for such packages in
-/// the child's home, where a `.pth` file names the operator's directory. The child's own come before them.
+/// Makes the packages that `pip install --user` put into the operator's home importable: Python
+/// looks for such packages in the child's home, where a `.pth` file names the operator's directory.
+/// The child's own come before them.
 pub fn link_python_packages(setting: &str, home: &Path, user: &UserEnvironment) {
     let lib = home.join(".local/lib");
     if !selected(setting).any(|toolchain| toolchain.name == "python") {

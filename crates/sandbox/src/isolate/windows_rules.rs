@@ -1,4 +1,5 @@
-//! What a confined child has on Windows, as data: its directories, its variables, and what is refused.
+//! What a confined child has on Windows, as data: its directories, its variables, and what is
+//! refused.
 //!
 //! The tables are compiled everywhere, so that their tests run everywhere.
 
@@ -53,8 +54,8 @@ pub fn directories(user: &Path) -> Vec<PathBuf> {
     ["home", "tmp", "AppData", "AppData/Roaming", "AppData/Local"].map(|name| joined(user, name)).to_vec()
 }
 
-/// Those that confined children may write. None is beneath another: a child could replace it by a junction, and what the
-/// junction leads to would be labelled next time.
+/// Those that confined children may write. None is beneath another: a child could replace it by a
+/// junction, and what the junction leads to would be labelled next time.
 pub fn writable_directories(user: &Path) -> Vec<PathBuf> {
     ["home", "tmp", "AppData/Roaming", "AppData/Local"].map(|name| joined(user, name)).to_vec()
 }
@@ -99,7 +100,8 @@ pub fn refusal(backend: BackendChoice, exposures: &[Expose]) -> Option<StartErro
     }
 }
 
-/// The lines of the log entry `windows isolation access rules`: what a child with this user environment may do, and where.
+/// The lines of the log entry `windows isolation access rules`: what a child with this user
+/// environment may do, and where.
 pub fn access_rules(user: &Path, work_dir: &Path) -> Vec<String> {
     let mut rules = vec![
         "token: no privileges but traversal, administrators deny-only, low integrity".to_owned(),

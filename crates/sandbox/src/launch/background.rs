@@ -51,7 +51,8 @@ pub enum BackgroundError {
     Io(#[from] io::Error),
 }
 
-/// A running child with a bounded buffer of its output. Dropping it kills the child and everything it started.
+/// A running child with a bounded buffer of its output. Dropping it kills the child and everything
+/// it started.
 #[derive(Debug)]
 pub struct Background {
     child: BackgroundChild,
@@ -76,7 +77,8 @@ impl Background {
     /// The output limit of a session between two reads: one MiB.
     pub const OUTPUT_LIMIT: OutputLimit = OutputLimit { head: 512 << 10, tail: 512 << 10 };
 
-    /// Starts a child and a thread that drains it. Standard output and error go into one buffer, within `spec.output_limit`.
+    /// Starts a child and a thread that drains it. Standard output and error go into one buffer,
+    /// within `spec.output_limit`.
     pub fn start(spec: LaunchSpec) -> Result<Self, LaunchError> {
         let mut running = start(spec)?;
         let child = BackgroundChild::of(&mut running)?;

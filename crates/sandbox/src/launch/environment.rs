@@ -1,7 +1,7 @@
 //! Environment variables of children.
 //!
-//! Invariant: a child without a cage gets no variable that is named like a secret, looks like one or
-//! contains a configured one. A cage passes a few variables by their names.
+//! Invariant: a child without a cage gets no variable that is named like a secret, looks like one
+//! or contains a configured one. A cage passes a few variables by their names.
 
 use picoclaw_policy::config::looks_secret;
 use std::ffi::{OsStr, OsString};
@@ -86,7 +86,8 @@ pub(crate) fn is_secret_name(name: &OsStr) -> bool {
         || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Whether a value contains a configured secret. Secrets shorter than four bytes would match too much.
+/// Whether a value contains a configured secret. Secrets shorter than four bytes would match too
+/// much.
 fn holds_secret(value: &OsStr, secrets: &[String]) -> bool {
     let value = value.as_encoded_bytes();
     secrets.iter().map(|secret| secret.as_bytes()).filter(|secret| secret.len() >= 4).any(|secret| {

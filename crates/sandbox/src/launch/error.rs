@@ -114,7 +114,8 @@ impl ProgramError {
 }
 
 impl LaunchError {
-    /// The exit code of `picoclaw run` for this error: 126 and 127 as in shells, 125 for everything else.
+    /// The exit code of `picoclaw run` for this error: 126 and 127 as in shells, 125 for everything
+    /// else.
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Program(error) => error.exit_code(),

@@ -1,10 +1,11 @@
 //! Starts and supervises child processes; no other module does.
 //!
-//! A [`LaunchSpec`] is complete data. [`start`] turns it into a [`Running`] child with its pipes, [`run_to_end`] also waits
-//! for its end, and a [`Background`] child is kept for later. On Linux a supervisor, a copy of this process, runs between
-//! picoclaw and every command. It reaps orphans and ends the whole process tree (SIGTERM, two seconds, SIGKILL) on request
-//! and when picoclaw is gone. On Windows a job does the same, without SIGTERM. On macOS a process group is
-//! ended, and what left the group is not. No caller waits for a pipe to be closed.
+//! A [`LaunchSpec`] is complete data. [`start`] turns it into a [`Running`] child with its pipes,
+//! [`run_to_end`] also waits for its end, and a [`Background`] child is kept for later. On Linux a
+//! supervisor, a copy of this process, runs between picoclaw and every command. It reaps orphans
+//! and ends the whole process tree (SIGTERM, two seconds, SIGKILL) on request and when picoclaw is
+//! gone. On Windows a job does the same, without SIGTERM. On macOS a process group is ended, and
+//! what left the group is not. No caller waits for a pipe to be closed.
 //!
 //! Invariant: no child outlives its [`Running`].
 

@@ -74,7 +74,8 @@ impl TruncatedOutput {
         self.head.is_empty() && self.omitted == 0
     }
 
-    /// The text, with a line that counts what was omitted; bytes that are not UTF-8 become `U+FFFD`.
+    /// The text, with a line that counts what was omitted; bytes that are not UTF-8 become
+    /// `U+FFFD`.
     pub fn to_text(&self) -> String {
         let mut text = String::from_utf8_lossy(&self.head).into_owned();
         if self.omitted > 0 {

@@ -5,8 +5,8 @@ use picoclaw_policy::AgentId;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-/// On whose behalf a child runs. Each principal has a home directory of its own, so what an agent leaves in its home is not
-/// run by another.
+/// On whose behalf a child runs. Each principal has a home directory of its own, so what an agent
+/// leaves in its home is not run by another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Principal {
     /// An agent's own commands.
@@ -54,7 +54,8 @@ fn project_name(path: &Path) -> String {
     format!("{name}-{}", hash.get(..16).unwrap_or_default())
 }
 
-/// `name` as one path component: other bytes than letters, digits, `-` and `_` as `%xx`, so that two names never meet.
+/// `name` as one path component: other bytes than letters, digits, `-` and `_` as `%xx`, so that
+/// two names never meet.
 fn escaped(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     for byte in name.bytes() {

@@ -124,7 +124,8 @@ fn relay(client: &TcpStream, server: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies one way. The end of one stream becomes the end of the other, and after an error both have ended.
+/// Copies one way. The end of one stream becomes the end of the other, and after an error both have
+/// ended.
 fn copy(mut from: &TcpStream, mut to: &TcpStream) {
     if io::copy(&mut from, &mut to).is_err() {
         let _ = from.shutdown(Shutdown::Both);

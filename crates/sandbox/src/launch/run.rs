@@ -23,14 +23,15 @@ pub(in crate::launch) enum OutputStream {
     Stderr,
 }
 
-/// Starts a child, feeds its input, collects its output and ends it at its deadline. Returns at most three seconds after
-/// the deadline, whatever the child does with its pipes.
+/// Starts a child, feeds its input, collects its output and ends it at its deadline. Returns at
+/// most three seconds after the deadline, whatever the child does with its pipes.
 pub fn run_to_end(spec: LaunchSpec) -> Result<Finished, LaunchError> {
     run_with_output(spec, &CancelToken::new(), &|_| {})
 }
 
 impl Running {
-    /// The pipe to its standard input, non-blocking on Linux; `None` when there is none or it was taken.
+    /// The pipe to its standard input, non-blocking on Linux; `None` when there is none or it was
+    /// taken.
     pub fn take_stdin(&mut self) -> Option<OwnedFd> {
         self.streams.stdin.take()
     }

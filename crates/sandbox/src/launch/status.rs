@@ -67,8 +67,8 @@ impl Limit {
 }
 
 impl Status {
-    /// The limit of one process that ended it, or that ended the last command of a shell, which exits with 128 + the signal's
-    /// number.
+    /// The limit of one process that ended it, or that ended the last command of a shell, which
+    /// exits with 128 + the signal's number.
     pub fn limit(self) -> Option<Limit> {
         const SIGXCPU: i32 = 24;
         const SIGXFSZ: i32 = 25;

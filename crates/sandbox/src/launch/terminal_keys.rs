@@ -36,8 +36,8 @@ pub fn encode(keys: &str, cursor: CursorKeys) -> Result<Vec<u8>, KeyError> {
     Ok(bytes)
 }
 
-/// Whether these keys neither type nor edit a line in a shell: an empty line, a signal, the end of input. Arrows and editing
-/// keys could make a new command out of earlier ones, past the guard.
+/// Whether these keys neither type nor edit a line in a shell: an empty line, a signal, the end of
+/// input. Arrows and editing keys could make a new command out of earlier ones, past the guard.
 pub fn is_control_only(keys: &str) -> bool {
     const CONTROL: &[&str] = &[
         "enter", "return", "c-c", "c-d", "c-z", "c-\\", "c-l", "ctrl-c", "ctrl-d", "ctrl-z", "ctrl-\\",

@@ -11,7 +11,8 @@ use super::record::Record;
 use crate::os_file::FileExt;
 use std::path::{Path, PathBuf};
 
-/// How much of a segment is read to find a record at an offset: what most lines need, else the longest line.
+/// How much of a segment is read to find a record at an offset: what most lines need, else the
+/// longest line.
 const WINDOWS: [u64; 2] = [16 << 10, super::encode::MAX_LINE as u64];
 
 /// The directory of the head.

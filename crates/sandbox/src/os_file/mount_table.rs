@@ -74,7 +74,8 @@ impl MountTable {
         self.0.iter().find(fits).map(|mount| mount.point.as_path())
     }
 
-    /// Mounts of what lies in the tree of a canonical path, as the path in the tree and the mount point outside of it.
+    /// Mounts of what lies in the tree of a canonical path, as the path in the tree and the mount
+    /// point outside of it.
     pub fn aliases_of_parts(&self, tree: &Path) -> Vec<(PathBuf, PathBuf)> {
         let place = self.place(tree);
         let outside = self.0.iter().filter(|mount| place.device == Some(mount.device));
@@ -117,7 +118,8 @@ impl Place {
     }
 }
 
-/// One line: id, parent, device, root, mount point, and more; after a dash type, source and options.
+/// One line: id, parent, device, root, mount point, and more; after a dash type, source and
+/// options.
 fn mount(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|byte| *byte == b' ');
     let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;

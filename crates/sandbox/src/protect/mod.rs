@@ -1,7 +1,7 @@
 //! Protected files of a workspace: what programs outside the cage execute or obey later.
 //!
-//! Before a child starts, the files on the list of `isolation.protect` are looked up. In a cage they
-//! become read-only mounts; everywhere, those that are new or changed at the child's end are
+//! Before a child starts, the files on the list of `isolation.protect` are looked up. In a cage
+//! they become read-only mounts; everywhere, those that are new or changed at the child's end are
 //! reported.
 
 mod git_config;

@@ -63,7 +63,8 @@ impl Watch {
         Ok(())
     }
 
-    /// The mounts that protect the files in a cage. Git's attempts to write are noticed from here on.
+    /// The mounts that protect the files in a cage. Git's attempts to write are noticed from here
+    /// on.
     pub(crate) fn mounts(&mut self) -> Vec<MountRule> {
         let (mut rules, mut locks) = (Vec::new(), Vec::new());
         for (root, scan) in self.protection.roots.iter().zip(&self.before) {
@@ -80,8 +81,9 @@ impl Watch {
         rules
     }
 
-    /// The protected entries that `changed` name or lie in, or that `removed` contain, as `--unprotect` takes them. What a
-    /// whole directory contains of a git directory is named by that.
+    /// The protected entries that `changed` name or lie in, or that `removed` contain, as
+    /// `--unprotect` takes them. What a whole directory contains of a git directory is named by
+    /// that.
     pub(crate) fn entries_at(&self, changed: &[PathBuf], removed: &[PathBuf]) -> BTreeSet<String> {
         let mut entries = BTreeSet::new();
         for (root, scan) in self.protection.roots.iter().zip(&self.before) {
@@ -204,7 +206,8 @@ fn in_order(mut changed: Vec<Changed>) -> Vec<String> {
     numbered.into_iter().map(|(_, entry)| entry.text).collect()
 }
 
-/// A file as a person reads it, and may give it to `--unprotect`: relative to the workspace, or as the cage shows it.
+/// A file as a person reads it, and may give it to `--unprotect`: relative to the workspace, or as
+/// the cage shows it.
 fn name(root: &Writable, path: &Path) -> String {
     let path = match root.is_workspace {
         true if path.as_os_str().is_empty() => PathBuf::from("."),

@@ -89,8 +89,8 @@ pub(super) enum Rank {
     LinkInside,
 }
 
-/// A file's identity, size, times and mode; the default is that of an empty directory. A child cannot set the time of
-/// change.
+/// A file's identity, size, times and mode; the default is that of an empty directory. A child
+/// cannot set the time of change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Fingerprint {
     inode: i128,
@@ -212,15 +212,16 @@ impl Scan {
         search.scan
     }
 
-    /// What is mounted over the tree: each protected entry read-only, and each directory above it over
-    /// itself, since a mount point cannot be renamed.
+    /// What is mounted over the tree: each protected entry read-only, and each directory above it
+    /// over itself, since a mount point cannot be renamed.
     pub(super) fn mounts(&self, root: &Path, rules: &ProtectRules) -> Mounts {
         self.mounts_and_rest(root, rules).0
     }
 
     /// Whether there is more to protect than is mounted.
     pub(super) fn exceeds_mounts(&self, root: &Path, rules: &ProtectRules) -> bool {
-        // At most one for each name of each path; which of them git tracks takes longer to find out.
+        // At most one for each name of each path; which of them git tracks takes longer to find
+        // out.
         let most: usize = self.found.iter().map(|found| found.path.iter().count()).sum();
         most > MAX_MOUNTS && self.mounts_and_rest(root, rules).1
     }
@@ -305,7 +306,8 @@ impl Search<'_> {
     fn visit(&mut self, path: PathBuf, kind: VisitKind) {
         let mut names = self.names(&path);
         let is_git = is_git_directory(&names);
-        // A file of the list that is new is reported: nothing else passes for a git directory unseen.
+        // A file of the list that is new is reported: nothing else passes for a git directory
+        // unseen.
         let is_known = |(name, kind): &(OsString, FileType)| {
             *kind == FileType::RegularFile && self.rules.git_paths().any(|(_, known)| name == known)
         };
@@ -383,7 +385,8 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a directory is one of git's, or could be made one again: a command can rename or replace any of its parts.
+    /// Whether a directory is one of git's, or could be made one again: a command can rename or
+    /// replace any of its parts.
     fn may_be_git_directory(&self, path: &Path, names: &[(OsString, FileType)]) -> bool {
         let has = |wanted: &str| names.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
         let parts = ["HEAD", "objects", "refs"].iter().filter(|part| has(part)).count();
@@ -593,8 +596,8 @@ impl Search<'_> {
         }
     }
 
-    /// A directory of the tree that can be entered, opened without following a link. One that cannot
-    /// be searched is protected with all that it holds.
+    /// A directory of the tree that can be entered, opened without following a link. One that
+    /// cannot be searched is protected with all that it holds.
     fn open(&mut self, path: &Path, flags: OFlags) -> Option<OwnedFd> {
         let opened = open_beneath(self.handle.as_fd(), or_dot(path), flags | OFlags::DIRECTORY);
         // Reading a directory takes another permission than looking a name up in it.
@@ -629,7 +632,8 @@ impl Search<'_> {
         self.record(path.to_owned());
     }
 
-    /// The names in a directory, each with what it is. Where there are too many, those of the list are looked for.
+    /// The names in a directory, each with what it is. Where there are too many, those of the list
+    /// are looked for.
     fn names(&mut self, path: &Path) -> Vec<(OsString, FileType)> {
         let opened = self.open(path, OFlags::RDONLY | OFlags::NOCTTY);
         let Some(directory) = opened.map(Dir::new) else { return Vec::new() };
@@ -660,8 +664,8 @@ impl Search<'_> {
     }
 }
 
-/// Whether an error says that there is no such directory: a child may remove it, or put a link in its
-/// place, while it is searched.
+/// Whether an error says that there is no such directory: a child may remove it, or put a link in
+/// its place, while it is searched.
 fn is_gone(errno: Errno) -> bool {
     matches!(errno, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
 }

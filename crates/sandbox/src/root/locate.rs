@@ -1,7 +1,7 @@
 //! Lookups: [`Root::locate`] turns a clean relative path into a [`Place`].
 //!
-//! A plain path in a workspace is opened for reading at once, so the effect needs no second open. The
-//! only visible side effect is a short-lived reader on a FIFO.
+//! A plain path in a workspace is opened for reading at once, so the effect needs no second open.
+//! The only visible side effect is a short-lived reader on a FIFO.
 //!
 //! Invariant: a lookup changes nothing and does not block.
 

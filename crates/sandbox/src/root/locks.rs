@@ -1,8 +1,8 @@
 //! Write locks between processes, so that one read-modify-replace does not undo another.
 //!
-//! The lock files lie in a directory that no agent can write: a child that held a lock could stop every
-//! write. Their number is fixed, and a file's lock is chosen by its directory's inode and its name, so
-//! none is left over and replacing a file does not replace its lock.
+//! The lock files lie in a directory that no agent can write: a child that held a lock could stop
+//! every write. Their number is fixed, and a file's lock is chosen by its directory's inode and its
+//! name, so none is left over and replacing a file does not replace its lock.
 
 use super::metadata::DevIno;
 use crate::file_lock::FileLock;

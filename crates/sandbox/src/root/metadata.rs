@@ -1,6 +1,7 @@
 //! The part of stat(2) that decisions are made on.
 //!
-//! Invariant: it comes from a descriptor, or from a name in an open directory without following links.
+//! Invariant: it comes from a descriptor, or from a name in an open directory without following
+//! links.
 
 use crate::os_file::{FileType, Stat};
 use picoclaw_policy::FileKind;

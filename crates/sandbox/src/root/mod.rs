@@ -1,16 +1,16 @@
 //! Path-safe file access beneath an open directory.
 //!
-//! A lookup is not an effect: [`Root::locate`] turns a clean relative path into a [`Place`], which holds
-//! a descriptor and says where it leads. Effects work on that descriptor and resolve no path again, so
-//! what was checked is what is opened.
+//! A lookup is not an effect: [`Root::locate`] turns a clean relative path into a [`Place`], which
+//! holds a descriptor and says where it leads. Effects work on that descriptor and resolve no path
+//! again, so what was checked is what is opened.
 //!
-//! There are two resolvers. openat2(2) answers for plain paths in one call and refuses links, mounts
-//! and dots. Everything else, and every path outside the workspace, goes to the walking resolver. One
-//! table (`spec/paths.toml`) tests both.
+//! There are two resolvers. openat2(2) answers for plain paths in one call and refuses links,
+//! mounts and dots. Everything else, and every path outside the workspace, goes to the walking
+//! resolver. One table (`spec/paths.toml`) tests both.
 //!
 //! Out of scope: a directory that is moved out of the workspace stays usable through an open
-//! descriptor; a file system that blocks (FUSE, a dead NFS server) blocks here too; a file replaced by
-//! rename leaves its other hard links with the old contents.
+//! descriptor; a file system that blocks (FUSE, a dead NFS server) blocks here too; a file replaced
+//! by rename leaves its other hard links with the old contents.
 //!
 //! Invariant: nothing here reaches an object that is not beneath the root's descriptor.
 

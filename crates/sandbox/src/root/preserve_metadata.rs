@@ -1,4 +1,5 @@
-//! Preserves mode, owner, ACL and user attributes of a file that is replaced (W56). Set-id bits are dropped.
+//! Preserves mode, owner, ACL and user attributes of a file that is replaced (W56). Set-id bits are
+//! dropped.
 //!
 //! Invariant: what cannot be preserved leaves the new file with fewer permissions, never more.
 

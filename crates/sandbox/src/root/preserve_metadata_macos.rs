@@ -1,4 +1,5 @@
-//! macOS: preserves mode, owner, access list and attributes of a file that is replaced. Set-id bits are dropped.
+//! macOS: preserves mode, owner, access list and attributes of a file that is replaced. Set-id bits
+//! are dropped.
 //!
 //! Invariant: a file whose access list cannot be preserved is not replaced.
 
@@ -43,7 +44,8 @@ impl PreservedMetadata {
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 
-    /// Restores owner and group as far as permitted; returns whether the group is the old one. A new file has its directory's.
+    /// Restores owner and group as far as permitted; returns whether the group is the old one. A
+    /// new file has its directory's.
     fn restore_owner(&self, file: &OwnedFd, dir: &FileMeta, context: &WriteContext) -> bool {
         if (self.old.uid(), self.old.gid()) == (context.uid, dir.gid()) {
             return true;

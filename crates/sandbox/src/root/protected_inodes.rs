@@ -1,9 +1,9 @@
 //! Protected files and directories, by device and inode.
 //!
-//! The policy check refuses Protected paths. A bind mount, a hard link or a case-folding file system
-//! gives the same object another path, so lookups compare what they opened with these inodes. The
-//! innermost known directory on the way decides: an agent's workspace usually lies inside its
-//! Protected instance.
+//! The policy check refuses Protected paths. A bind mount, a hard link or a case-folding file
+//! system gives the same object another path, so lookups compare what they opened with these
+//! inodes. The innermost known directory on the way decides: an agent's workspace usually lies
+//! inside its Protected instance.
 //!
 //! Invariant: inside a Protected tree only the agent's own workspace is open.
 
@@ -38,7 +38,8 @@ impl Protection {
 pub struct ProtectedInodes {
     inodes: Vec<(DevIno, Protection)>,
     trees: Vec<CleanPath>,
-    /// Whether a Protected tree lies inside the workspace, so that every directory on the way counts.
+    /// Whether a Protected tree lies inside the workspace, so that every directory on the way
+    /// counts.
     inside_workspace: bool,
 }
 
@@ -87,8 +88,8 @@ impl ProtectedInodes {
         let is_open = |found: &FileMeta| !self.protection_of(found, Protection::Closed).forbids(access);
         match hard_links::find_inode(object.id(), &self.trees, &is_open) {
             Scan::Absent => false,
-            // After too many entries the answer is unknown. A wrong refusal costs a copy of the file,
-            // a wrong permission could reveal keys.
+            // After too many entries the answer is unknown. A wrong refusal costs a copy of the
+            // file, a wrong permission could reveal keys.
             Scan::Present | Scan::Undecided => true,
         }
     }

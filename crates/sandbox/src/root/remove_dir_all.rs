@@ -15,7 +15,8 @@ const MAX_DEPTH: usize = 32;
 const OPEN_DIR: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Removes the directory `name` in `parent`, in which no child runs; the bytes that it took on the disk. `Ok(0)` if there is none.
+/// Removes the directory `name` in `parent`, in which no child runs; the bytes that it took on the
+/// disk. `Ok(0)` if there is none.
 pub(crate) fn remove_dir_all(parent: impl AsFd, name: &OsStr) -> Result<u64> {
     let parent = parent.as_fd();
     let top = match open_dir(parent, name) {

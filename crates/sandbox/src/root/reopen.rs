@@ -1,7 +1,7 @@
 //! Opens an `O_PATH` descriptor for reading.
 //!
-//! `/proc/self/fd/N` leads to the object behind descriptor `N`. Without `/proc` the name is opened again
-//! in its directory, without following links, and compared.
+//! `/proc/self/fd/N` leads to the object behind descriptor `N`. Without `/proc` the name is opened
+//! again in its directory, without following links, and compared.
 //!
 //! Invariant: what is returned has the device and inode that were located.
 

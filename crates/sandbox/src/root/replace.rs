@@ -1,8 +1,9 @@
-//! Atomic replacement: a temporary file is written, synced and renamed, then the directory is synced.
+//! Atomic replacement: a temporary file is written, synced and renamed, then the directory is
+//! synced.
 //!
-//! A writer holds the lock of the name from before it reads the old contents until the new ones are in
-//! place. Under the lock it opens the name again without following links, because the previous holder
-//! may have replaced the file.
+//! A writer holds the lock of the name from before it reads the old contents until the new ones are
+//! in place. Under the lock it opens the name again without following links, because the previous
+//! holder may have replaced the file.
 //!
 //! Invariant: at every moment the name is the whole old file or the whole new one.
 

@@ -70,7 +70,8 @@ impl DisabledKernelFeatures {
 }
 
 impl Root {
-    /// Opens a workspace. Its own path may contain links; what lies beneath may not leave it by one.
+    /// Opens a workspace. Its own path may contain links; what lies beneath may not leave it by
+    /// one.
     pub fn open(path: &Path) -> Result<Self, RootError> {
         Self::open_without(path, DisabledKernelFeatures::None)
     }
@@ -134,8 +135,8 @@ pub(super) enum LinkPosition {
 }
 
 impl Base {
-    /// Takes one step of a link target outside the descriptor. The step is textual: it opens nothing,
-    /// and either leads back to the workspace's descriptor or ends the walk.
+    /// Takes one step of a link target outside the descriptor. The step is textual: it opens
+    /// nothing, and either leads back to the workspace's descriptor or ends the walk.
     pub(super) fn step_outside(&self, mut at: PathBuf, step: &Path) -> LinkPosition {
         if step == Path::new("..") {
             // An unresolved name may contain links, and then `..` does not undo a step.

@@ -4,8 +4,8 @@
 //! is scanned at most once an hour by all processes together, which a stamp file beside the locks
 //! records; a one-shot command therefore seldom pays for listing 100,000 files.
 //!
-//! Invariant: only files with the name, mode and owner of our temporary files, at least an hour old,
-//! are removed.
+//! Invariant: only files with the name, mode and owner of our temporary files, at least an hour
+//! old, are removed.
 
 use super::locks::hash;
 use super::metadata::{DevIno, FileMeta};
@@ -88,7 +88,8 @@ fn is_old(seconds: i64) -> bool {
     u64::try_from(seconds).is_ok_and(|then| then + HOUR.as_secs() < now.as_secs())
 }
 
-/// Whether the last scan of a large directory by any process was an hour ago; if so, this one counts.
+/// Whether the last scan of a large directory by any process was an hour ago; if so, this one
+/// counts.
 fn is_stamp_due(dir: DevIno, context: &WriteContext) -> bool {
     let name = format!("swept-{:x}", hash(&[&dir.bytes()]) % STAMP_FILES);
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;

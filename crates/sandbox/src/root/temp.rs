@@ -69,7 +69,8 @@ impl<'a> TempFile<'a> {
             RenameMode::Replace => renameat(self.dir, &self.name, self.dir, name)?,
             RenameMode::NoReplace => {
                 match renameat_with(self.dir, &self.name, self.dir, name, RenameFlags::NOREPLACE) {
-                    // Some file systems and seccomp profiles lack the flag; link(2) does not replace either.
+                    // Some file systems and seccomp profiles lack the flag; link(2) does not
+                    // replace either.
                     Err(Errno::INVAL | Errno::NOSYS | Errno::PERM) => {
                         linkat(self.dir, &self.name, self.dir, name, AtFlags::empty())?;
                         return Ok(());

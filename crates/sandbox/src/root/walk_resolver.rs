@@ -1,9 +1,9 @@
 //! Resolves a path component by component, for everything that openat2(2) alone does not answer.
 //!
 //! The directories on the way stay open on a stack, so `..` in a link target goes back the way that
-//! was taken, whatever is renamed meanwhile. A link is read through a descriptor for the link itself.
-//! `O_PATH` opens neither block nor reach a device. Without `O_PATH` only directories are opened, and
-//! everything else is looked at by its name in an open directory.
+//! was taken, whatever is renamed meanwhile. A link is read through a descriptor for the link
+//! itself. `O_PATH` opens neither block nor reach a device. Without `O_PATH` only directories are
+//! opened, and everything else is looked at by its name in an open directory.
 //!
 //! Invariant: in a workspace the bottom of the stack is the workspace, and is never popped.
 
@@ -43,7 +43,8 @@ pub(super) enum WalkEnd {
     Directory { handle: Arc<OwnedFd> },
     /// Anything else that exists, and its directory entry.
     Object { handle: OwnedFd, meta: FileMeta, entry: DirEntryRef },
-    /// Nothing: the last name in the innermost existing directory, and the directories missing between.
+    /// Nothing: the last name in the innermost existing directory, and the directories missing
+    /// between.
     Absent { entry: DirEntryRef, missing: Vec<OsString> },
     /// A link leads out of the workspace.
     Escaped,
@@ -215,7 +216,8 @@ impl Walk<'_> {
 
     fn follow(&mut self, name: OsString, meta: &FileMeta, handle: &OwnedFd) -> Option<WalkEnd> {
         if cfg!(windows) {
-            // Where a reparse point leads is not always a path, so each counts as one that leads out.
+            // Where a reparse point leads is not always a path, so each counts as one that leads
+            // out.
             return Some(WalkEnd::Escaped);
         }
         if self.links.len() == MAX_LINKS {

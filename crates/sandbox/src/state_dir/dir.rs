@@ -126,8 +126,8 @@ impl StateDir {
         fsync(&*self.dir).map_err(fault("sync the directory of"))
     }
 
-    /// Replaces a file by `bytes` unless these are its content; its path. Of several writers at a time one replaces it:
-    /// mounting a file that is just replaced fails with ESTALE.
+    /// Replaces a file by `bytes` unless these are its content; its path. Of several writers at a
+    /// time one replaces it: mounting a file that is just replaced fails with ESTALE.
     pub fn ensure(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, StateError> {
         let is_current = || {
             self.read(name, bytes.len() as u64).is_ok_and(|known| known.is_some_and(|known| known == bytes))
@@ -154,8 +154,9 @@ impl StateDir {
         LineFile::lock(self, name, wait)
     }
 
-    /// Opens a file with `open` and locks it with `lock`. The previous holder may have removed or replaced it meanwhile: then
-    /// the one that has the name is locked. `None` when `lock` gives none, or the file is replaced each time.
+    /// Opens a file with `open` and locks it with `lock`. The previous holder may have removed or
+    /// replaced it meanwhile: then the one that has the name is locked. `None` when `lock` gives
+    /// none, or the file is replaced each time.
     pub(crate) fn lock_named(
         &self,
         name: &str,

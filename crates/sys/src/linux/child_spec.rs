@@ -1,4 +1,5 @@
-//! The description of one child: what its supervisor does, what the command does before its program, and the program.
+//! The description of one child: what its supervisor does, what the command does before its
+//! program, and the program.
 
 use crate::linux::net_namespace::NetNamespace;
 use crate::linux::step::Step;
@@ -11,15 +12,16 @@ use std::time::Duration;
 pub enum SupervisionMode {
     /// As a subreaper: for children without a pid namespace.
     Descendants,
-    /// As a subreaper of a program that builds namespaces (bubblewrap) and dies of the first signal, and when its parent
-    /// dies, with everything in them: it is spared when a signal is forwarded or the tree is asked to terminate.
+    /// As a subreaper of a program that builds namespaces (bubblewrap) and dies of the first
+    /// signal, and when its parent dies, with everything in them: it is spared when a signal is
+    /// forwarded or the tree is asked to terminate.
     Builder,
     /// As the first process of a pid namespace: the kernel ends the rest with it.
     Namespace,
 }
 
-/// A complete description of one child. Descriptors are given by number; the caller keeps them open until
-/// [`spawn`](crate::linux::spawn) has returned.
+/// A complete description of one child. Descriptors are given by number; the caller keeps them open
+/// until [`spawn`](crate::linux::spawn) has returned.
 #[derive(Debug)]
 pub struct ChildSpec {
     /// `CLONE_NEW…` flags for the supervisor.
@@ -28,13 +30,15 @@ pub struct ChildSpec {
     pub network: Option<Arc<NetNamespace>>,
     /// How the supervisor finds its tree.
     pub mode: SupervisionMode,
-    /// Whether a setup step puts the supervisor into a Landlock domain of its own that scopes signals: -1 is then every
-    /// process of its tree. Otherwise a tree without a pid namespace is looked for in `/proc`.
+    /// Whether a setup step puts the supervisor into a Landlock domain of its own that scopes
+    /// signals: -1 is then every process of its tree. Otherwise a tree without a pid namespace is
+    /// looked for in `/proc`.
     pub is_scoped: bool,
     /// Steps of the supervisor before the command starts.
     pub setup: Vec<Step>,
-    /// What the supervisor opens for its parent before the command starts, and sends with its position: file systems and
-    /// counters of its namespaces, which are there for as long as they are open.
+    /// What the supervisor opens for its parent before the command starts, and sends with its
+    /// position: file systems and counters of its namespaces, which are there for as long as they
+    /// are open.
     pub opened: Vec<CString>,
     /// Steps of the command before it executes its program.
     pub command: Vec<Step>,
@@ -42,8 +46,8 @@ pub struct ChildSpec {
     pub exec: Exec,
     /// Limit in bytes on the System V memory of the supervisor's IPC namespace; zero is no limit.
     pub system_v_limit: u64,
-    /// How long the tree may run. Its parent keeps the time too; among a thousand busy processes it may be late, since it
-    /// counts their memory.
+    /// How long the tree may run. Its parent keeps the time too; among a thousand busy processes it
+    /// may be late, since it counts their memory.
     pub deadline: Option<Duration>,
 }
 

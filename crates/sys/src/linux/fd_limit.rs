@@ -1,7 +1,8 @@
 //! The limit on open descriptors, and closing descriptors in bulk.
 //!
-//! Programs that use `select` break beyond 1,024 descriptors, and hosts keep the soft limit there for their sake. So the
-//! limit is raised for this process only; its children get the limit that it was started with.
+//! Programs that use `select` break beyond 1,024 descriptors, and hosts keep the soft limit there
+//! for their sake. So the limit is raised for this process only; its children get the limit that it
+//! was started with.
 
 use crate::linux::raw_syscall::syscall;
 use rustix::io::Result;
@@ -12,7 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The soft limit before the first raise; zero while there was none.
 static ORIGINAL: AtomicU64 = AtomicU64::new(0);
 
-/// Raises the soft limit to `wanted` descriptors, as far as the hard limit allows. Children keep the original limit.
+/// Raises the soft limit to `wanted` descriptors, as far as the hard limit allows. Children keep
+/// the original limit.
 pub fn raise_fd_limit(wanted: u64) -> io::Result<()> {
     let mut limit = getrlimit(Resource::Nofile);
     let Some(original) = limit.current else { return Ok(()) };

@@ -56,7 +56,8 @@ struct PathBeneathAttributes {
 
 /// The Landlock ABI version of this kernel; `None` when it has none or Landlock is disabled.
 pub fn abi() -> Option<u32> {
-    // SAFETY: with this flag the call takes a null attribute of size zero and only returns a number.
+    // SAFETY: with this flag the call takes a null attribute of size zero and only returns a
+    // number.
     let version = unsafe { syscall!(libc::SYS_landlock_create_ruleset, 0, 0, CREATE_RULESET_VERSION) };
     version.ok().and_then(|version| u32::try_from(version).ok()).filter(|version| *version > 0)
 }
@@ -97,7 +98,8 @@ impl Ruleset {
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd as i32) }, handled })
     }
 
-    /// Allows `rights` beneath the file or directory `place`; rights that the ruleset does not deny are left out.
+    /// Allows `rights` beneath the file or directory `place`; rights that the ruleset does not deny
+    /// are left out.
     pub fn allow(&self, place: impl AsFd, rights: u64) -> io::Result<()> {
         match rights & self.handled {
             0 => Ok(()),

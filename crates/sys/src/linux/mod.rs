@@ -1,8 +1,9 @@
 //! Linux: children as prepared steps, and the supervisor that ends their process tree.
 //!
-//! Invariant: after `clone` in a process with threads, another thread may have held the allocator's lock. The code between
-//! `clone` and `execve`, and the supervisor for its whole life, neither allocates, locks, panics nor calls back into the
-//! caller: a [`ChildSpec`] is complete before the clone.
+//! Invariant: after `clone` in a process with threads, another thread may have held the allocator's
+//! lock. The code between `clone` and `execve`, and the supervisor for its whole life, neither
+//! allocates, locks, panics nor calls back into the caller: a [`ChildSpec`] is complete before the
+//! clone.
 
 mod child_spec;
 mod fd_limit;

@@ -1,9 +1,11 @@
 //! Building a root file system from detached mounts.
 //!
-//! The child opens a bind mount's source by name in its own mount namespace, since a descriptor of the parent belongs to
-//! another one, and compares device and inode with those that the parent checked: a source that was replaced is refused.
+//! The child opens a bind mount's source by name in its own mount namespace, since a descriptor of
+//! the parent belongs to another one, and compares device and inode with those that the parent
+//! checked: a source that was replaced is refused.
 //!
-//! Invariant: no mount is attached before its attributes are set, and no symbolic link beneath the new root is followed.
+//! Invariant: no mount is attached before its attributes are set, and no symbolic link beneath the
+//! new root is followed.
 
 use crate::linux::raw_syscall::syscall;
 use rustix::fs::{
@@ -74,7 +76,8 @@ pub(crate) fn new_filesystem(
     fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
-/// Creates an overlay as a detached mount: `lower`, which must be at `expected`, and two directories of `tmpfs`.
+/// Creates an overlay as a detached mount: `lower`, which must be at `expected`, and two
+/// directories of `tmpfs`.
 pub(crate) fn overlay(
     lower: &CStr,
     expected: DevIno,
@@ -86,8 +89,8 @@ pub(crate) fn overlay(
         return Err(Errno::STALE);
     }
     let context = fsopen(c"overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    // The kernel looks these paths up when they are given, from the working directory: of kernels that would do so later,
-    // none has `lowerdir+`.
+    // The kernel looks these paths up when they are given, from the working directory: of kernels
+    // that would do so later, none has `lowerdir+`.
     rustix::process::fchdir(&lower)?;
     fsconfig_set_string(&context, c"lowerdir+", c".")?;
     rustix::process::fchdir(tmpfs)?;
@@ -100,7 +103,8 @@ pub(crate) fn overlay(
     fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
-/// Clones the mount at `source` as a detached mount with these attributes, which must be at `expected`.
+/// Clones the mount at `source` as a detached mount with these attributes, which must be at
+/// `expected`.
 pub(crate) fn clone_tree(
     directory: BorrowedFd<'_>,
     source: &CStr,
@@ -126,7 +130,8 @@ pub(crate) fn make_read_only(mount: &OwnedFd) -> Result<()> {
     set_attributes(mount, READ_ONLY, OpenTreeFlags::empty())
 }
 
-/// Sets attributes of a mount, and makes it private so that later mounts of the host do not propagate to it.
+/// Sets attributes of a mount, and makes it private so that later mounts of the host do not
+/// propagate to it.
 fn set_attributes(mount: &OwnedFd, attributes: u64, recursive: OpenTreeFlags) -> Result<()> {
     let wanted =
         MountAttributes { attr_set: attributes, attr_clr: 0, propagation: libc::MS_PRIVATE, userns_fd: 0 };
@@ -182,8 +187,8 @@ pub fn open_path_without_links(path: &CStr) -> Result<OwnedFd> {
     }
 }
 
-/// The same without openat2(2), which older kernels lack and some seccomp profiles refuse: opens one component after the other,
-/// and allocates nothing.
+/// The same without openat2(2), which older kernels lack and some seccomp profiles refuse: opens
+/// one component after the other, and allocates nothing.
 fn walk_without_links(root: BorrowedFd<'_>, path: &CStr) -> Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut here = openat(root, c".", flags, Mode::empty())?;
@@ -219,7 +224,8 @@ pub(crate) fn make_mount_point(root: BorrowedFd<'_>, path: &CStr, owner: PathOwn
     in_parent(root, path, owner, |parent, name| mknodat(parent, name, FileType::RegularFile, mode, 0))
 }
 
-/// Makes an entry in the parent directory of `path`, which is opened first where its directories are the host's.
+/// Makes an entry in the parent directory of `path`, which is opened first where its directories
+/// are the host's.
 fn in_parent(
     root: BorrowedFd<'_>,
     path: &CStr,

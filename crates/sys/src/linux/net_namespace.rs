@@ -1,7 +1,8 @@
 //! A closed network that several children share, and that can be reached from outside.
 //!
-//! A network namespace is owned by a user namespace, and only a process with capabilities there may enter it. Both are made
-//! together and kept by their descriptors; a process of the same user that enters the first may enter the second.
+//! A network namespace is owned by a user namespace, and only a process with capabilities there may
+//! enter it. Both are made together and kept by their descriptors; a process of the same user that
+//! enters the first may enter the second.
 
 use crate::linux::privilege::{loopback_up, map_ids};
 use crate::linux::raw_syscall::{exit, set_signal_mask, syscall};
@@ -21,7 +22,8 @@ use std::time::Duration;
 /// How long a connection may take, in a network whose packets never leave the machine.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A network namespace with a loopback interface and nothing else, and the user namespace that owns it.
+/// A network namespace with a loopback interface and nothing else, and the user namespace that owns
+/// it.
 #[derive(Debug)]
 pub struct NetNamespace {
     user: OwnedFd,
@@ -61,8 +63,8 @@ impl NetNamespace {
     }
 }
 
-/// Returns the descriptors that `make` gives in a new process, which then exits. `make` keeps the rules of this module's
-/// parent: it neither allocates nor locks.
+/// Returns the descriptors that `make` gives in a new process, which then exits. `make` keeps the
+/// rules of this module's parent: it neither allocates nor locks.
 fn from_new_process<const N: usize>(
     namespaces: u32,
     make: impl FnOnce() -> Result<[OwnedFd; N]>,

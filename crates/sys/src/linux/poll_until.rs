@@ -4,8 +4,8 @@ use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::Errno;
 use std::time::Instant;
 
-/// Waits until one of `fds` is ready, until `until` at most; whether one is. A signal does not end the wait, and nothing but
-/// the moment itself does: ppoll(2) takes nanoseconds.
+/// Waits until one of `fds` is ready, until `until` at most; whether one is. A signal does not end
+/// the wait, and nothing but the moment itself does: ppoll(2) takes nanoseconds.
 pub fn poll_until(fds: &mut [PollFd<'_>], until: Option<Instant>) -> Result<bool, Errno> {
     loop {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));

@@ -24,8 +24,9 @@ const SECURE_BITS: CapabilitiesSecureBits = CapabilitiesSecureBits::NO_ROOT
 
 /// Writes the maps of the new user namespace.
 ///
-/// The maps of an undumpable process belong to root. For other users the process is dumpable while it opens them; a caged
-/// process has no rights over it from its own user namespace, and a fenced one may not trace outside its Landlock domain.
+/// The maps of an undumpable process belong to root. For other users the process is dumpable while
+/// it opens them; a caged process has no rights over it from its own user namespace, and a fenced
+/// one may not trace outside its Landlock domain.
 pub(crate) fn map_ids(uid_map: &CStr, gid_map: &CStr) -> Result<()> {
     let [setgroups, gids, uids] = match open_maps() {
         Err(Errno::ACCESS) => {
@@ -66,7 +67,8 @@ pub(crate) fn drop_capabilities() -> Result<()> {
     if capabilities(None)? == no_capabilities { Ok(()) } else { Err(Errno::PERM) }
 }
 
-/// Brings the loopback interface of a new network namespace up, and opens all its ports: root has no capability there.
+/// Brings the loopback interface of a new network namespace up, and opens all its ports: root has
+/// no capability there.
 pub(crate) fn loopback_up() -> Result<()> {
     // SAFETY: an all-zero `ifreq` is a valid value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };

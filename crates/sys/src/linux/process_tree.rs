@@ -1,7 +1,8 @@
 //! The descendants of this process, found through `/proc` and signalled by pidfd.
 //!
-//! A process can leave its group, its session and its parent, but not the tree of a subreaper. A pid read from `/proc` may
-//! belong to another process a moment later, so each one is pinned by a pidfd and looked up again before it is signalled.
+//! A process can leave its group, its session and its parent, but not the tree of a subreaper. A
+//! pid read from `/proc` may belong to another process a moment later, so each one is pinned by a
+//! pidfd and looked up again before it is signalled.
 //!
 //! Invariant: a [`ProcessTree`] allocates only when it is created.
 
@@ -13,7 +14,8 @@ use std::time::{Duration, Instant};
 
 /// The most processes that one scan of `/proc` takes in; the next scan finds the rest.
 const MAX_PROCESSES: usize = 32_768;
-/// How often orphans are looked for: killing one hands its children over, and a fork bomb must not hold the caller.
+/// How often orphans are looked for: killing one hands its children over, and a fork bomb must not
+/// hold the caller.
 const MAX_ORPHAN_SCANS: usize = 64;
 /// How long orphans may take to end by themselves, and between two looks at them.
 const ORPHAN_GRACE: Duration = Duration::from_millis(500);
@@ -35,9 +37,10 @@ pub fn descendants(root: i32) -> Option<Vec<i32>> {
         .then(|| tree.selected().filter(|process| !process.has_ended).map(|process| process.pid).collect())
 }
 
-/// Ends every child of this process that is not in `supervisors`, and what then falls to this process. For a subreaper all
-/// of whose children are supervisors: any other has lost its supervisor. Most end by themselves, killed by the kernel or by
-/// the [killer](crate::linux::spawn) of their tree, so they are given some time to.
+/// Ends every child of this process that is not in `supervisors`, and what then falls to this
+/// process. For a subreaper all of whose children are supervisors: any other has lost its
+/// supervisor. Most end by themselves, killed by the kernel or by the [killer](crate::linux::spawn)
+/// of their tree, so they are given some time to.
 pub fn kill_orphans(supervisors: &[i32]) {
     let mut tree = ProcessTree::new();
     let start = Instant::now();
@@ -65,7 +68,8 @@ impl ProcessTree {
         Self { processes: Vec::with_capacity(MAX_PROCESSES) }
     }
 
-    /// Sends `signal` to every descendant of process `root` but this process and `spared`; whether `/proc` could be read.
+    /// Sends `signal` to every descendant of process `root` but this process and `spared`; whether
+    /// `/proc` could be read.
     pub(crate) fn signal(&mut self, root: i32, signal: Signal, spared: Option<i32>) -> bool {
         if !self.select_descendants(root) {
             return false;
@@ -86,8 +90,8 @@ impl ProcessTree {
         self.selected().count()
     }
 
-    /// Reaps the children that have ended; how many there were. The children of those that ended are this process's now,
-    /// and only the next scan finds them.
+    /// Reaps the children that have ended; how many there were. The children of those that ended
+    /// are this process's now, and only the next scan finds them.
     fn reap_children_except(&mut self, supervisors: &[i32]) -> usize {
         self.select_children_except(supervisors);
         for process in self.selected() {
@@ -124,11 +128,13 @@ impl ProcessTree {
                 self.processes.push(process);
             }
         }
-        // A `/proc` without this process, such as an empty directory, shows nothing of the others either.
+        // A `/proc` without this process, such as an empty directory, shows nothing of the others
+        // either.
         !self.processes.is_empty()
     }
 
-    /// Selects the children of process `root`, then their children, until nothing is new; whether `/proc` could be read.
+    /// Selects the children of process `root`, then their children, until nothing is new; whether
+    /// `/proc` could be read.
     fn select_descendants(&mut self, root: i32) -> bool {
         let is_read = self.scan();
         let mut has_changed = is_read;
@@ -163,8 +169,8 @@ fn own_pid() -> i32 {
 fn signal_process(process: Process, signal: Signal) {
     let Some(pid) = Pid::from_raw(process.pid) else { return };
     let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else { return };
-    // The pid may belong to another process by now; only the one that was listed has that parent. A process whose parent
-    // has just died is a child of this one and found by the next scan.
+    // The pid may belong to another process by now; only the one that was listed has that parent. A
+    // process whose parent has just died is a child of this one and found by the next scan.
     if self::process(process.pid).is_some_and(|now| now.parent == process.parent) {
         let _ = pidfd_send_signal(&pidfd, signal);
     }

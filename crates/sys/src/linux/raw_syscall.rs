@@ -1,11 +1,13 @@
-//! System calls that rustix does not wrap, in a form that is safe to use between `clone` and `execve`.
+//! System calls that rustix does not wrap, in a form that is safe to use between `clone` and
+//! `execve`.
 
 use rustix::io::{Errno, Result};
 use rustix::time::{ClockId, clock_gettime};
 use std::ffi::c_long;
 use std::os::fd::BorrowedFd;
 
-/// One system call by number. Every argument is widened to a register, since the kernel reads all of it.
+/// One system call by number. Every argument is widened to a register, since the kernel reads all
+/// of it.
 macro_rules! syscall {
     ($number:expr $(, $argument:expr)* $(,)?) => {
         $crate::linux::raw_syscall::raw_syscall($number, [$(($argument) as usize),*])
@@ -32,8 +34,9 @@ pub(crate) unsafe fn raw_syscall<const N: usize>(number: c_long, arguments: [usi
 
 /// A descriptor that a [`ChildSpec`](crate::linux::ChildSpec) names by number.
 pub(crate) fn borrow_fd(number: i32) -> BorrowedFd<'static> {
-    // SAFETY: the caller of `spawn` keeps the descriptors of its spec open during the call, and the child's copies stay open
-    // until it has run its steps. A number that is not open makes the system call fail with EBADF.
+    // SAFETY: the caller of `spawn` keeps the descriptors of its spec open during the call, and the
+    // child's copies stay open until it has run its steps. A number that is not open makes the
+    // system call fail with EBADF.
     unsafe { BorrowedFd::borrow_raw(number.max(0)) }
 }
 
@@ -43,7 +46,8 @@ pub(crate) fn kill(pid: i32, signal: i32) {
     let _ = unsafe { syscall!(libc::SYS_kill, pid, signal) };
 }
 
-/// Replaces the signal mask of the calling thread and returns the previous one; bit `n - 1` stands for signal `n`.
+/// Replaces the signal mask of the calling thread and returns the previous one; bit `n - 1` stands
+/// for signal `n`.
 pub(crate) fn set_signal_mask(mask: u64) -> Result<u64> {
     let mut previous = 0u64;
     // SAFETY: both masks are alive and have the kernel's size, eight bytes.
@@ -65,13 +69,15 @@ pub(crate) fn now_ms() -> i64 {
     now.tv_sec.wrapping_mul(1000).wrapping_add(now.tv_nsec / 1_000_000)
 }
 
-/// Asks for short time slices, so that this thread runs soon among many that are busy: the scheduler prefers the earliest
-/// deadline, which is a slice away (Linux 6.12; of no effect before). What this thread starts has ordinary slices.
+/// Asks for short time slices, so that this thread runs soon among many that are busy: the
+/// scheduler prefers the earliest deadline, which is a slice away (Linux 6.12; of no effect
+/// before). What this thread starts has ordinary slices.
 pub fn prefer_short_slices() {
     set_slices(SHORT_SLICE_NS, RESET_ON_FORK);
 }
 
-/// The same for this process and all that it starts, until one of them asks for [ordinary slices](ordinary_slices).
+/// The same for this process and all that it starts, until one of them asks for [ordinary
+/// slices](ordinary_slices).
 pub(crate) fn prefer_short_slices_in_children() {
     set_slices(SHORT_SLICE_NS, 0);
 }

@@ -86,7 +86,8 @@ impl Report {
         let _ = send(control, &self.encode(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
     }
 
-    /// Reads a report from a socket; `None` when it was closed without one. A message that brings a descriptor is none.
+    /// Reads a report from a socket; `None` when it was closed without one. A message that brings a
+    /// descriptor is none.
     pub(crate) fn read(socket: impl AsFd, descriptor: &mut Option<OwnedFd>) -> Result<Option<Self>> {
         loop {
             match Message::receive(&socket, RecvFlags::empty())? {

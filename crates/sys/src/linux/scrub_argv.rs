@@ -1,7 +1,8 @@
 //! Wiping the argument and environment strings of a process.
 //!
-//! `/proc/PID/cmdline` is readable for every process that sees PID: a command in a pid namespace sees its supervisor, whose
-//! memory is a copy of picoclaw's, and arguments of `picoclaw run --env` may be secrets.
+//! `/proc/PID/cmdline` is readable for every process that sees PID: a command in a pid namespace
+//! sees its supervisor, whose memory is a copy of picoclaw's, and arguments of `picoclaw run --env`
+//! may be secrets.
 
 use crate::linux::proc_stat::ProcStat;
 use std::sync::OnceLock;
@@ -29,8 +30,9 @@ impl ArgvRegion {
 
     /// Overwrites the region with zeros, in a process that does not read it any more.
     pub(crate) fn wipe(self) {
-        // SAFETY: the kernel put the strings there when the program started, on the main thread's stack, which is writable
-        // memory of this process. Every string in it stays one, an empty one.
+        // SAFETY: the kernel put the strings there when the program started, on the main thread's
+        // stack, which is writable memory of this process. Every string in it stays one, an empty
+        // one.
         unsafe { std::ptr::write_bytes(self.start as *mut u8, 0, self.end - self.start) };
     }
 }

@@ -45,7 +45,8 @@ impl SeccompFilter {
     fn install_with(&self, flags: libc::c_ulong) -> Result<libc::c_long> {
         let length = u16::try_from(self.0.len()).map_err(|_| Errno::INVAL)?;
         let program = libc::sock_fprog { len: length, filter: self.0.as_ptr().cast_mut() };
-        // SAFETY: the program and its instructions are alive; the kernel copies them and writes nothing.
+        // SAFETY: the program and its instructions are alive; the kernel copies them and writes
+        // nothing.
         unsafe { syscall!(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program) }
     }
 }

@@ -1,7 +1,8 @@
 //! Answers a seccomp filter that asks the supervisor.
 //!
-//! A filter asks about calls that set the priority of another thread: it cannot know which numbers are threads of the
-//! caller. Their numbers are arguments in registers, which do not change while the supervisor looks.
+//! A filter asks about calls that set the priority of another thread: it cannot know which numbers
+//! are threads of the caller. Their numbers are arguments in registers, which do not change while
+//! the supervisor looks.
 
 use crate::linux::raw_syscall::syscall;
 use rustix::fs::{AtFlags, CWD, statat};
@@ -35,7 +36,8 @@ struct Response {
     flags: u32,
 }
 
-/// Answers one call that waits: it is made if it names a thread of the caller's own process, and fails with EPERM otherwise.
+/// Answers one call that waits: it is made if it names a thread of the caller's own process, and
+/// fails with EPERM otherwise.
 pub(crate) fn answer(listener: BorrowedFd<'_>) {
     let mut asked = Notification::default();
     // SAFETY: a live structure of the size that the request's number contains, zeroed as required.
@@ -61,7 +63,8 @@ fn send(listener: BorrowedFd<'_>, response: &Response) -> Result<()> {
     unsafe { syscall!(libc::SYS_ioctl, listener.as_raw_fd(), SEND, &raw const *response) }.map(drop)
 }
 
-/// The thread that the call names: `setpriority` and `ioprio_set` name it second, the scheduler's calls first.
+/// The thread that the call names: `setpriority` and `ioprio_set` name it second, the scheduler's
+/// calls first.
 fn target(asked: &Notification) -> i32 {
     let [first, second, ..] = asked.arguments;
     match i64::from(asked.number) {

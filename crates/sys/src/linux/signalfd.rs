@@ -9,7 +9,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 pub struct SignalFd(OwnedFd);
 
 impl SignalFd {
-    /// Blocks `signals` in this thread and the threads it starts later, and opens a descriptor that receives them.
+    /// Blocks `signals` in this thread and the threads it starts later, and opens a descriptor that
+    /// receives them.
     pub fn new(signals: &[Signal]) -> io::Result<Self> {
         let set = signal_set(signals);
         // SAFETY: the set is alive during both calls, and the old mask is not asked for.
@@ -42,7 +43,8 @@ impl AsFd for SignalFd {
 }
 
 fn signal_set(signals: &[Signal]) -> libc::sigset_t {
-    // SAFETY: an all-zero `sigset_t` is a valid value, which `sigemptyset` initialises; the pointers are to this local.
+    // SAFETY: an all-zero `sigset_t` is a valid value, which `sigemptyset` initialises; the
+    // pointers are to this local.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut set);
@@ -53,7 +55,8 @@ fn signal_set(signals: &[Signal]) -> libc::sigset_t {
     }
 }
 
-/// Ignores a signal whose cause is also reported as an error. Children start with its default action.
+/// Ignores a signal whose cause is also reported as an error. Children start with its default
+/// action.
 pub fn ignore_signal(signal: Signal) {
     // SAFETY: SIG_IGN installs no handler.
     unsafe { libc::signal(signal.as_raw(), libc::SIG_IGN) };
@@ -65,8 +68,8 @@ pub fn stop_self() {
     unsafe { libc::raise(libc::SIGSTOP) };
 }
 
-/// Stops this process and its process group with SIGTSTP, SIGTTIN or SIGTTOU, as a terminal does; returns when it is
-/// continued, and at once where the group is orphaned and could not be.
+/// Stops this process and its process group with SIGTSTP, SIGTTIN or SIGTTOU, as a terminal does;
+/// returns when it is continued, and at once where the group is orphaned and could not be.
 pub fn suspend_job(signal: Signal) {
     let stop = signal_set(&[signal]);
     let mut previous = signal_set(&[]);
@@ -78,14 +81,16 @@ pub fn suspend_job(signal: Signal) {
     }
 }
 
-/// Whether this process is in the foreground group of `terminal`; `None` when that is not its controlling terminal.
+/// Whether this process is in the foreground group of `terminal`; `None` when that is not its
+/// controlling terminal.
 pub fn is_foreground(terminal: impl AsFd) -> Option<bool> {
     // SAFETY: integers. A group of another pid namespace is 0 in both answers.
     let (front, own) = unsafe { (libc::tcgetpgrp(terminal.as_fd().as_raw_fd()), libc::getpgrp()) };
     (front >= 0).then_some(front == own)
 }
 
-/// Ends this process by the default action of `signal`; returns only where that action does not end it.
+/// Ends this process by the default action of `signal`; returns only where that action does not end
+/// it.
 pub fn die_by(signal: Signal) {
     let set = signal_set(&[signal]);
     // SAFETY: SIG_DFL installs no handler, the set is alive during the call, the rest are integers.

@@ -1,6 +1,8 @@
-//! Starts a supervisor, a copy of this process, which starts the command, a copy of the supervisor until its `execve`.
+//! Starts a supervisor, a copy of this process, which starts the command, a copy of the supervisor
+//! until its `execve`.
 //!
-//! The supervisor executes no program. It stays undumpable like this process, so the command cannot read its memory.
+//! The supervisor executes no program. It stays undumpable like this process, so the command cannot
+//! read its memory.
 
 use crate::linux::child_spec::{ChildSpec, Exec, SupervisionMode};
 use crate::linux::fd_limit::{close_range, restore_fd_limit, set_close_on_exec};
@@ -26,7 +28,8 @@ use std::io;
 use std::os::fd::{AsFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::ptr;
 
-/// The signal on which a killer kills. It is in the process group of its supervisor, which has this signal blocked.
+/// The signal on which a killer kills. It is in the process group of its supervisor, which has this
+/// signal blocked.
 pub const KILLER_SIGNAL: Signal = Signal::USR1;
 
 /// A started supervisor.
@@ -38,15 +41,18 @@ pub struct Spawned {
     pub has_killer: bool,
     /// Its pidfd.
     pub pidfd: OwnedFd,
-    /// The control socket: [`Report`]s come out, [`SupervisorCommand`](crate::linux::SupervisorCommand)s go in. The
-    /// supervisor ends its tree when it is closed.
+    /// The control socket: [`Report`]s come out,
+    /// [`SupervisorCommand`](crate::linux::SupervisorCommand)s go in. The supervisor ends its tree
+    /// when it is closed.
     pub control: OwnedFd,
 }
 
-/// Starts a supervisor for the child that `spec` describes. Its first report says whether the command runs.
+/// Starts a supervisor for the child that `spec` describes. Its first report says whether the
+/// command runs.
 ///
-/// The kernel kills the supervisor, and its tree with it, when this process dies. Its parent-death signal follows the
-/// *thread* that called `clone` (W77): the calling thread must live as long as the process.
+/// The kernel kills the supervisor, and its tree with it, when this process dies. Its parent-death
+/// signal follows the *thread* that called `clone` (W77): the calling thread must live as long as
+/// the process.
 pub fn spawn(spec: &ChildSpec) -> io::Result<Spawned> {
     let (ours, control) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     let child = Child {
@@ -61,7 +67,8 @@ pub fn spawn(spec: &ChildSpec) -> io::Result<Spawned> {
     // No signal handler of this program may run in the copy.
     let mask = set_signal_mask(u64::MAX)?;
     let flags = spec.namespaces | (libc::CLONE_PIDFD | libc::SIGCHLD) as u32;
-    // SAFETY: the child calls `run_supervisor`, which keeps the rules of this module and does not return.
+    // SAFETY: the child calls `run_supervisor`, which keeps the rules of this module and does not
+    // return.
     let forked = unsafe {
         match &spec.network {
             None => fork(flags, &mut pidfd),
@@ -83,17 +90,20 @@ pub fn spawn(spec: &ChildSpec) -> io::Result<Spawned> {
     Ok(Spawned { pid, has_killer: spec.is_scoped, pidfd, control: ours })
 }
 
-/// `clone(2)` with a copy of this memory, like `fork(2)`, with the exit signal in `flags`. Returns zero in the child.
+/// `clone(2)` with a copy of this memory, like `fork(2)`, with the exit signal in `flags`. Returns
+/// zero in the child.
 ///
 /// # Safety
-/// The child may not allocate, take locks or return into code that does: other threads are not copied.
+/// The child may not allocate, take locks or return into code that does: other threads are not
+/// copied.
 pub(crate) unsafe fn fork(flags: u32, pidfd: &mut c_int) -> Result<i32> {
-    // SAFETY: the child has its own copy of the memory and of this stack, and continues here; the kernel writes a pidfd only if
-    // the flags ask for one, into a live integer.
+    // SAFETY: the child has its own copy of the memory and of this stack, and continues here; the
+    // kernel writes a pidfd only if the flags ask for one, into a live integer.
     unsafe { syscall!(libc::SYS_clone, flags, 0, ptr::from_mut(pidfd), 0, 0) }.map(|pid| pid as i32)
 }
 
-/// The same, from a process that has entered `network` and exits; the new process is a child of this one.
+/// The same, from a process that has entered `network` and exits; the new process is a child of
+/// this one.
 ///
 /// # Safety
 /// As for [`fork`].
@@ -191,12 +201,13 @@ impl Child<'_> {
             // A builder that dies while it builds leaves what it has started.
             SupervisionMode::Descendants | SupervisionMode::Builder => Signal::TERM,
         };
-        // Last, since a change of credentials clears it. A parent that died before has closed the control socket.
+        // Last, since a change of credentials clears it. A parent that died before has closed the
+        // control socket.
         set_parent_process_death_signal(Some(death_signal))
     }
 
-    /// Forks the command and waits until it runs its program: `execve` closes the socket, a failure is sent over it, and so
-    /// is the descriptor on which the command's filter asks.
+    /// Forks the command and waits until it runs its program: `execve` closes the socket, a failure
+    /// is sent over it, and so is the descriptor on which the command's filter asks.
     fn start_command(&self) -> std::result::Result<(i32, Option<OwnedFd>), Report> {
         let (read, write) = self.status_socket().map_err(|errno| self.setup_failed(errno))?;
         let supervisor = getpid();
@@ -215,7 +226,8 @@ impl Child<'_> {
         }
     }
 
-    /// A close-on-exec socket pair whose second end has a higher number than every descriptor that the command's steps set.
+    /// A close-on-exec socket pair whose second end has a higher number than every descriptor that
+    /// the command's steps set.
     fn status_socket(&self) -> Result<(OwnedFd, OwnedFd)> {
         let numbers = self.spec.command.iter().map(|step| match step {
             Step::DupFd(_, to) => *to,
@@ -273,8 +285,8 @@ impl Child<'_> {
     }
 }
 
-/// Takes `steps` in this process and replaces it by `exec`; returns what failed. For a program of one thread: the steps
-/// that confine act on the calling thread.
+/// Takes `steps` in this process and replaces it by `exec`; returns what failed. For a program of
+/// one thread: the steps that confine act on the calling thread.
 pub fn confine_and_exec(steps: &[Step], exec: &Exec) -> (Option<usize>, io::Error) {
     ordinary_slices();
     let mut state = SetupState::default();
@@ -289,11 +301,12 @@ pub fn confine_and_exec(steps: &[Step], exec: &Exec) -> (Option<usize>, io::Erro
     (None, executed.err().unwrap_or(Errno::IO).into())
 }
 
-/// Starts a process that kills every other process of its Landlock domain, which is the tree, when it gets its signal or the
-/// supervisor dies. No process of the tree can signal it.
+/// Starts a process that kills every other process of its Landlock domain, which is the tree, when
+/// it gets its signal or the supervisor dies. No process of the tree can signal it.
 fn start_killer() -> Result<i32> {
     let supervisor = getpid();
-    // SAFETY: the child makes system calls and exits. Without an exit signal, waiting for the tree does not see it.
+    // SAFETY: the child makes system calls and exits. Without an exit signal, waiting for the tree
+    // does not see it.
     let killer = unsafe { fork(0, &mut -1) }?;
     if killer != 0 {
         return Ok(killer);
@@ -304,8 +317,8 @@ fn start_killer() -> Result<i32> {
     prefer_short_slices();
     let mask = 1u64 << (KILLER_SIGNAL.as_raw() - 1);
     if set_parent_process_death_signal(Some(KILLER_SIGNAL)).is_ok() && getppid() == Some(supervisor) {
-        // SAFETY: a live signal set of the kernel's size; neither details nor a time limit are asked for. All signals are
-        // blocked in this process.
+        // SAFETY: a live signal set of the kernel's size; neither details nor a time limit are
+        // asked for. All signals are blocked in this process.
         while unsafe { syscall!(libc::SYS_rt_sigtimedwait, &raw const mask, 0, 0, 8) }.is_err() {}
     }
     kill(-1, libc::SIGKILL);
@@ -316,13 +329,14 @@ fn start_killer() -> Result<i32> {
 pub(crate) fn end_killer(killer: Option<i32>) {
     if let Some(killer) = killer {
         kill(killer, libc::SIGKILL);
-        // SAFETY: integers; the status is not asked for. Only with this flag a child without an exit signal is waited for.
+        // SAFETY: integers; the status is not asked for. Only with this flag a child without an
+        // exit signal is waited for.
         let _ = unsafe { syscall!(libc::SYS_wait4, killer, 0, libc::__WALL, 0) };
     }
 }
 
-/// In the command: descriptors close at the exec, their limit is the original one, no signal is blocked, and the command is
-/// killed when the supervisor ends.
+/// In the command: descriptors close at the exec, their limit is the original one, no signal is
+/// blocked, and the command is killed when the supervisor ends.
 fn reset_inherited() -> Result<()> {
     set_close_on_exec(3);
     set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -330,11 +344,13 @@ fn reset_inherited() -> Result<()> {
     restore_fd_limit()
 }
 
-/// Ignored signals stay ignored across an exec (Rust programs ignore SIGPIPE): resets every action to the default.
+/// Ignored signals stay ignored across an exec (Rust programs ignore SIGPIPE): resets every action
+/// to the default.
 fn reset_signal_actions() {
     let default = [0u64; 4];
     for signal in 1..=64 {
-        // SAFETY: 32 zero bytes are a kernel `sigaction` with the default action; the old one is not asked for.
+        // SAFETY: 32 zero bytes are a kernel `sigaction` with the default action; the old one is
+        // not asked for.
         let _ = unsafe { syscall!(libc::SYS_rt_sigaction, signal, default.as_ptr(), 0, 8) };
     }
 }

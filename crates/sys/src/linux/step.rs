@@ -14,7 +14,8 @@ use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::sync::Arc;
 
-/// One action. Descriptors are given by number; paths beneath the tmpfs and the new root are relative.
+/// One action. Descriptors are given by number; paths beneath the tmpfs and the new root are
+/// relative.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Makes this terminal the controlling terminal of the session.
@@ -31,7 +32,8 @@ pub enum Step {
     DupFd(i32, i32),
     /// Closes this descriptor at the exec.
     CloseOnExec(i32),
-    /// Opens a device of the file tree that the command sees, with this access mode, as the last number.
+    /// Opens a device of the file tree that the command sees, with this access mode, as the last
+    /// number.
     OpenDevice(CString, OFlags, i32),
     /// Changes to the directory behind this descriptor.
     Fchdir(i32),
@@ -45,8 +47,8 @@ pub enum Step {
     LandlockRestrict(i32),
     /// Installs a seccomp filter.
     Seccomp(Arc<SeccompFilter>),
-    /// Installs the first filter, which asks the supervisor, or the second, which refuses instead, where another filter
-    /// asks already, the kernel is too old for it or no descriptor is left.
+    /// Installs the first filter, which asks the supervisor, or the second, which refuses instead,
+    /// where another filter asks already, the kernel is too old for it or no descriptor is left.
     SeccompAsking(Arc<SeccompFilter>, Arc<SeccompFilter>),
     /// Writes `uid_map` and `gid_map` of the new user namespace.
     MapIds(CString, CString),
@@ -64,18 +66,21 @@ pub enum Step {
     Symlink(CString, CString),
     /// Bind-mounts a path of the host.
     Bind(BindMount),
-    /// Mounts a directory of the tmpfs, the first path, beneath the new root at the second, with these attributes.
+    /// Mounts a directory of the tmpfs, the first path, beneath the new root at the second, with
+    /// these attributes.
     BindTmpfs(CString, CString, u64, PathOwner),
     /// Mounts an overlay of a directory of the host and one of the tmpfs.
     Overlay(OverlayMount),
     /// Keeps the host's `/proc` for [`Step::Proc`], read-only and with what is mounted in it.
     HostProc,
-    /// Mounts what [`Step::HostProc`] kept, or a new read-only procfs, after setting `kernel.pid_max` to this value.
+    /// Mounts what [`Step::HostProc`] kept, or a new read-only procfs, after setting
+    /// `kernel.pid_max` to this value.
     Proc(Option<CString>),
     /// Mounts a devpts.
     Devpts,
-    /// Shows the controlling terminal, if there is one, as `/dev/console`: the first path makes the file to mount on, in the
-    /// tmpfs. A terminal of the host's devpts has no other name in the cage.
+    /// Shows the controlling terminal, if there is one, as `/dev/console`: the first path makes the
+    /// file to mount on, in the tmpfs. A terminal of the host's devpts has no other name in the
+    /// cage.
     Console(CString, Option<(CString, DevIno)>),
     /// Makes the new root the root.
     PivotRoot,
@@ -158,7 +163,8 @@ impl Step {
             Self::ForegroundGroup(terminal) => foreground_group(borrow_fd(*terminal), getpid()),
             // dup3 refuses equal numbers; there the descriptor only has to survive the exec.
             Self::DupFd(from, to) if from == to => fcntl_setfd(borrow_fd(*from), FdFlags::empty()),
-            // SAFETY: integers; this process uses the descriptor behind the second number for nothing else.
+            // SAFETY: integers; this process uses the descriptor behind the second number for
+            // nothing else.
             Self::DupFd(from, to) => unsafe { syscall!(libc::SYS_dup3, *from, *to, 0) }.map(drop),
             Self::CloseOnExec(fd) => fcntl_setfd(borrow_fd(*fd), FdFlags::CLOEXEC),
             Self::OpenDevice(path, mode, to) => open_device(path, *mode, *to),
@@ -182,7 +188,8 @@ impl Step {
                 state.umask = Some(umask(Mode::empty()));
                 let attributes = mount::NO_SUID | mount::NO_DEVICES;
                 let tmpfs = mount::new_filesystem(c"tmpfs", options, attributes)?;
-                // Any directory of this mount namespace will do until the pivot; nothing is bind-mounted from `/proc` from here on.
+                // Any directory of this mount namespace will do until the pivot; nothing is
+                // bind-mounted from `/proc` from here on.
                 mount::attach_at_host(&tmpfs, c"/proc")?;
                 state.tmpfs = Some(tmpfs);
                 Ok(())
@@ -229,7 +236,8 @@ impl Step {
             Self::Console(_, None) => Ok(()),
             Self::Console(mount_point, Some((terminal, expected))) => {
                 mount::make_mount_point(state.tmpfs()?, mount_point, PathOwner::Cage)?;
-                // A device on a read-only mount can still be written, but its mode cannot be changed.
+                // A device on a read-only mount can still be written, but its mode cannot be
+                // changed.
                 let attributes = mount::NO_SUID | mount::NO_EXEC | mount::READ_ONLY;
                 let tree = mount::clone_tree(CWD, terminal, attributes, Some(*expected), Submounts::Without)?;
                 mount::attach(tree, state.new_root()?, c"dev/console", PathOwner::Cage)
@@ -247,7 +255,8 @@ impl Step {
     }
 }
 
-/// Signals are blocked meanwhile: the kernel stops a background process that changes the foreground group with SIGTTOU.
+/// Signals are blocked meanwhile: the kernel stops a background process that changes the foreground
+/// group with SIGTTOU.
 pub(crate) fn foreground_group(terminal: impl AsFd, group: Pid) -> Result<()> {
     let mask = set_signal_mask(u64::MAX)?;
     let done = rustix::termios::tcsetpgrp(terminal, group);
@@ -256,8 +265,9 @@ pub(crate) fn foreground_group(terminal: impl AsFd, group: Pid) -> Result<()> {
 }
 
 fn open_device(path: &CStr, mode: OFlags, to: i32) -> Result<()> {
-    // Closed first: the inherited descriptors may be more than the limit allows, and then this number is the only free one.
-    // SAFETY: an integer; this process uses the descriptor behind the number for nothing else.
+    // Closed first: the inherited descriptors may be more than the limit allows, and then this
+    // number is the only free one. SAFETY: an integer; this process uses the descriptor behind the
+    // number for nothing else.
     let _ = unsafe { syscall!(libc::SYS_close, to) };
     let device = openat(CWD, path, mode | OFlags::NOCTTY, Mode::empty())?.into_raw_fd();
     if device == to {
@@ -281,7 +291,8 @@ fn change_directory(path: &CStr, expected: DevIno) -> Result<()> {
 /// Lowers a limit. A host's lower limit stays, since raising it needs a privilege.
 fn lower_limit(resource: Resource, value: u64) -> Result<()> {
     let maximum = getrlimit(resource).maximum.unwrap_or(u64::MAX);
-    // Beyond the soft limit on processor time the kernel sends SIGXCPU, beyond the hard one SIGKILL.
+    // Beyond the soft limit on processor time the kernel sends SIGXCPU, beyond the hard one
+    // SIGKILL.
     let hard = value.saturating_add(u64::from(resource == Resource::Cpu));
     setrlimit(resource, Rlimit { current: Some(maximum.min(value)), maximum: Some(maximum.min(hard)) })
 }
@@ -290,7 +301,8 @@ fn new_proc(pid_max: Option<&CStr>) -> Result<OwnedFd> {
     let attributes = mount::NO_SUID | mount::NO_DEVICES | mount::NO_EXEC;
     let proc = mount::new_filesystem(c"proc", &[], attributes)?;
     if let Some(pid_max) = pid_max {
-        // Kernels before 6.14 have one value for all namespaces and refuse this; RLIMIT_NPROC holds there.
+        // Kernels before 6.14 have one value for all namespaces and refuse this; RLIMIT_NPROC holds
+        // there.
         let _ = mount::write_file(&proc, c"sys/kernel/pid_max", pid_max.to_bytes());
     }
     mount::make_read_only(&proc)?;

@@ -1,6 +1,8 @@
-//! The process between picoclaw and a command: it reaps, forwards signals, and ends the process tree.
+//! The process between picoclaw and a command: it reaps, forwards signals, and ends the process
+//! tree.
 //!
-//! Invariant: a supervisor exits only after every process of its tree has ended, unless it is killed itself.
+//! Invariant: a supervisor exits only after every process of its tree has ended, unless it is
+//! killed itself.
 
 use crate::linux::child_spec::{ChildSpec, SupervisionMode};
 use crate::linux::fd_limit::close_range;
@@ -21,7 +23,8 @@ use std::time::Duration;
 
 /// From SIGTERM to SIGKILL, in milliseconds.
 const TERMINATE_MS: i64 = 2_000;
-/// The same for what a command left running when it ended, and for everything when picoclaw is gone.
+/// The same for what a command left running when it ended, and for everything when picoclaw is
+/// gone.
 const LEFTOVER_MS: i64 = 250;
 /// Between two rounds of SIGKILL while processes are left.
 const KILL_AGAIN_MS: i64 = 20;
@@ -100,7 +103,8 @@ impl Supervisor {
             match self.reap(phase) {
                 Reaped::All(status) => {
                     end_killer(self.killer);
-                    // The parent need not wait until the kernel has taken this process's namespaces apart.
+                    // The parent need not wait until the kernel has taken this process's namespaces
+                    // apart.
                     self.report(Report::TreeEnded(status.or(ended).unwrap_or(libc::SIGKILL)));
                     exit(0);
                 }
@@ -126,7 +130,8 @@ impl Supervisor {
                 && now_ms() >= deadline
             {
                 self.report(Report::TimedOut);
-                // From the deadline on: among a thousand busy processes this one can wake up a second late.
+                // From the deadline on: among a thousand busy processes this one can wake up a
+                // second late.
                 let _ = self.terminate(TERMINATE_MS);
                 phase = Phase::Ending(deadline + TERMINATE_MS);
             }
@@ -155,13 +160,15 @@ impl Supervisor {
         }
     }
 
-    /// Moves the control socket and the listener to known numbers and closes every other descriptor.
+    /// Moves the control socket and the listener to known numbers and closes every other
+    /// descriptor.
     fn release_descriptors(&mut self) {
         let control = self.control.as_ref().map_or(-1, AsRawFd::as_raw_fd);
         // Above both numbers first, so that neither move closes the source of the other.
         let listener = self.listener.take().and_then(|fd| fcntl_dupfd_cloexec(fd, LISTENER_FD + 1).ok());
-        // SAFETY: integers. This process uses no descriptor but these two from now on; the owners of the others, in its copy
-        // of the parent's memory, are never dropped, since the process ends by `_exit`.
+        // SAFETY: integers. This process uses no descriptor but these two from now on; the owners
+        // of the others, in its copy of the parent's memory, are never dropped, since the process
+        // ends by `_exit`.
         unsafe {
             let _ = syscall!(libc::SYS_dup3, control, CONTROL_FD, libc::O_CLOEXEC);
             let moved = OwnedFd::from_raw_fd(CONTROL_FD);
@@ -197,9 +204,9 @@ impl Supervisor {
 
     /// Asks the tree to end; SIGKILL follows after `grace` milliseconds.
     fn terminate(&mut self, grace: i64) -> Phase {
-        // In a process and a session of their own: signals to a thousand processes would use up the time that the scheduler
-        // grants this session among theirs, and the supervisor would be late with SIGKILL.
-        // SAFETY: the child makes system calls and exits.
+        // In a process and a session of their own: signals to a thousand processes would use up the
+        // time that the scheduler grants this session among theirs, and the supervisor would be
+        // late with SIGKILL. SAFETY: the child makes system calls and exits.
         let forked = unsafe { fork(libc::SIGCHLD as u32, &mut -1) };
         if matches!(forked, Ok(0)) {
             let _ = setsid();
@@ -215,8 +222,9 @@ impl Supervisor {
         Phase::Ending(now_ms() + grace)
     }
 
-    /// Kills the whole tree. In a pid namespace this ends the supervisor: from the exit of its first process on the kernel
-    /// lets none of the others fork and kills them, and the parent is told when they are gone.
+    /// Kills the whole tree. In a pid namespace this ends the supervisor: from the exit of its
+    /// first process on the kernel lets none of the others fork and kills them, and the parent is
+    /// told when they are gone.
     fn kill_tree(&mut self, has_command_ended: bool) -> Phase {
         if self.mode == SupervisionMode::Namespace {
             if !has_command_ended {
@@ -240,8 +248,9 @@ impl Supervisor {
     fn signal_tree(&mut self, signal: Signal) {
         let is_spared = self.is_spared(signal);
         if self.mode == SupervisionMode::Namespace || (self.is_scoped && !is_spared) {
-            // The first process of a pid namespace reaches every other one in it by -1, a process in a Landlock domain that
-            // scopes signals every other one of its domain. None of them can fork while it is signalled.
+            // The first process of a pid namespace reaches every other one in it by -1, a process
+            // in a Landlock domain that scopes signals every other one of its domain. None of them
+            // can fork while it is signalled.
             return kill(-1, signal.as_raw());
         }
         let spared = is_spared.then_some(self.command);
@@ -256,7 +265,8 @@ impl Supervisor {
         self.mode == SupervisionMode::Builder && !is_harmless_or_final
     }
 
-    /// Sends a signal to the command's process group, or to the whole tree of a builder, whose command leads another group.
+    /// Sends a signal to the command's process group, or to the whole tree of a builder, whose
+    /// command leads another group.
     fn forward(&mut self, signal: Signal) {
         if self.mode == SupervisionMode::Builder {
             self.signal_tree(signal);
@@ -275,8 +285,8 @@ impl Supervisor {
         }
     }
 
-    /// Whether the segments of this IPC namespace, attached or not, are larger than the limit. Where a cgroup does not count
-    /// them, only a process in the namespace can.
+    /// Whether the segments of this IPC namespace, attached or not, are larger than the limit.
+    /// Where a cgroup does not count them, only a process in the namespace can.
     fn exceeds_system_v_limit(&self) -> bool {
         self.system_v_limit > 0 && system_v_bytes() > self.system_v_limit
     }
@@ -330,8 +340,8 @@ impl Supervisor {
 /// The memory of all System V segments of this IPC namespace that is in use.
 fn system_v_bytes() -> u64 {
     const SHM_INFO: i32 = 14;
-    // `struct shm_info`: an integer, then five words; the second of these is the number of resident pages, the third of
-    // those in swap.
+    // `struct shm_info`: an integer, then five words; the second of these is the number of resident
+    // pages, the third of those in swap.
     let mut info = [0u64; 6];
     // SAFETY: an integer argument.
     let page_bytes = unsafe { libc::getauxval(libc::AT_PAGESZ) };

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 /// How often a process is looked at.
 const CHECK: Duration = Duration::from_millis(20);
 
-/// A process of the host. The start time is compared before each signal: only in the moment between could the PID be reused.
+/// A process of the host. The start time is compared before each signal: only in the moment between
+/// could the PID be reused.
 #[derive(Debug)]
 pub struct Process {
     pid: Pid,
@@ -17,7 +18,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// The process that has this PID and began at `start`; `None` when there is none, or it belongs to another user.
+    /// The process that has this PID and began at `start`; `None` when there is none, or it belongs
+    /// to another user.
     pub fn open(pid: i32, start: u64) -> Option<Self> {
         let this = Self { pid: Pid::from_raw(pid).filter(|_| pid > 0)?, start };
         this.is_running().then_some(this)

@@ -20,8 +20,8 @@ impl SignalPipe {
         rustix::io::ioctl_fionbio(&writer, true)?;
         PIPE.store(writer.into_raw_fd(), Ordering::Release);
         for signal in signals {
-            // SAFETY: an all-zero `sigaction` is a valid value; the handler has the type that it is called with, and makes
-            // no call but write(2).
+            // SAFETY: an all-zero `sigaction` is a valid value; the handler has the type that it is
+            // called with, and makes no call but write(2).
             let result = unsafe {
                 let mut action: libc::sigaction = std::mem::zeroed();
                 action.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
@@ -45,7 +45,8 @@ impl SignalPipe {
 
 extern "C" fn on_signal(signal: libc::c_int) {
     let number = signal as u8;
-    // SAFETY: write(2) may be called by a handler; the byte is a local. The interrupted code finds its errno as it was.
+    // SAFETY: write(2) may be called by a handler; the byte is a local. The interrupted code finds
+    // its errno as it was.
     unsafe {
         let errno = libc::__error();
         let saved = *errno;
@@ -54,7 +55,8 @@ extern "C" fn on_signal(signal: libc::c_int) {
     }
 }
 
-/// Ends this process by the default action of `signal`; returns only where that action does not end it.
+/// Ends this process by the default action of `signal`; returns only where that action does not end
+/// it.
 pub fn die_by(signal: Signal) {
     // SAFETY: SIG_DFL installs no handler; the rest are integers.
     unsafe {

@@ -20,7 +20,8 @@ pub fn access_list(file: BorrowedHandle<'_>) -> io::Result<String> {
 pub fn set_access_list(file: BorrowedHandle<'_>, list: &str) -> io::Result<()> {
     let descriptor = Descriptor::parse(list)?;
     let (mut is_present, mut is_default, mut list_found) = (0, 0, ptr::null_mut());
-    // SAFETY: the descriptor is valid; the results are written to locals. The list lies in the descriptor.
+    // SAFETY: the descriptor is valid; the results are written to locals. The list lies in the
+    // descriptor.
     check(unsafe {
         GetSecurityDescriptorDacl(
             descriptor.get(),

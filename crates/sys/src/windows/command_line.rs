@@ -29,7 +29,8 @@ impl std::error::Error for CommandLineFault {}
 const QUOTE: u16 = b'"' as u16;
 const BACKSLASH: u16 = b'\\' as u16;
 
-/// `program` and `args`, quoted so that `CommandLineToArgvW` and the C runtime split them again; with a NUL at the end.
+/// `program` and `args`, quoted so that `CommandLineToArgvW` and the C runtime split them again;
+/// with a NUL at the end.
 pub fn command_line(program: &OsStr, args: &[OsString]) -> Result<Vec<u16>, CommandLineFault> {
     let name = program.to_string_lossy().to_lowercase();
     if [".bat", ".cmd"].iter().any(|extension| name.trim_end_matches(['.', ' ']).ends_with(extension)) {

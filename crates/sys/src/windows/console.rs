@@ -16,7 +16,8 @@ use windows_sys::core::BOOL;
 pub enum ConsoleEvent {
     /// Ctrl-C.
     Interrupt,
-    /// Ctrl-Break, a closed window, a logoff or a shutdown. After the last three the system ends the program.
+    /// Ctrl-Break, a closed window, a logoff or a shutdown. After the last three the system ends
+    /// the program.
     End,
 }
 
@@ -24,14 +25,15 @@ type Handler = Box<dyn Fn(ConsoleEvent) -> bool + Send>;
 
 static HANDLER: Mutex<Option<Handler>> = Mutex::new(None);
 
-/// Calls `handle` for each event, on a thread of the system. The program ends by the event where it returns false. A second
-/// call replaces the handler.
+/// Calls `handle` for each event, on a thread of the system. The program ends by the event where it
+/// returns false. A second call replaces the handler.
 pub fn on_console_events(handle: impl Fn(ConsoleEvent) -> bool + Send + 'static) -> io::Result<()> {
     let replaced = HANDLER.lock().unwrap_or_else(PoisonError::into_inner).replace(Box::new(handle));
     if replaced.is_some() {
         return Ok(());
     }
-    // SAFETY: the function has the signature that the call asks for and lives as long as the program.
+    // SAFETY: the function has the signature that the call asks for and lives as long as the
+    // program.
     check(unsafe { SetConsoleCtrlHandler(Some(on_event), 1) })
 }
 
@@ -43,7 +45,8 @@ unsafe extern "system" fn on_event(kind: u32) -> BOOL {
     let handler = HANDLER.lock().unwrap_or_else(PoisonError::into_inner);
     let is_handled = handler.as_ref().is_some_and(|handle| handle(event));
     drop(handler);
-    // When the window is closed, and at logoff and shutdown, the system ends the program once this returns.
+    // When the window is closed, and at logoff and shutdown, the system ends the program once this
+    // returns.
     while is_handled && [CTRL_CLOSE_EVENT, CTRL_LOGOFF_EVENT, CTRL_SHUTDOWN_EVENT].contains(&kind) {
         std::thread::park();
     }

@@ -1,6 +1,8 @@
-//! Files by a handle to their directory and a single name, as openat(2) does it: no path is resolved twice.
+//! Files by a handle to their directory and a single name, as openat(2) does it: no path is
+//! resolved twice.
 //!
-//! Invariant: a name relative to a directory is one component, and a reparse point is opened itself, never followed.
+//! Invariant: a name relative to a directory is one component, and a reparse point is opened
+//! itself, never followed.
 
 use super::check;
 use std::ffi::{OsStr, OsString};
@@ -268,7 +270,8 @@ pub fn list(dir: BorrowedHandle<'_>) -> io::Result<Vec<ListedName>> {
         class = FileIdBothDirectoryInfo;
         let mut at = 0;
         loop {
-            // SAFETY: the system has put a structure at this offset of the buffer, with its name behind it.
+            // SAFETY: the system has put a structure at this offset of the buffer, with its name
+            // behind it.
             let (entry, name) = unsafe {
                 let entry = buffer.as_ptr().cast::<u8>().add(at).cast::<FILE_ID_BOTH_DIR_INFO>();
                 let units = (&raw const (*entry).FileName).cast::<u16>();
@@ -332,7 +335,8 @@ fn buffer_name(info: *mut FILE_RENAME_INFORMATION) -> *mut u16 {
     unsafe { (&raw mut (*info).FileName).cast() }
 }
 
-/// Removes a file or an empty directory, opened with [`FileAccess::Delete`]: its name is free at once where the system can.
+/// Removes a file or an empty directory, opened with [`FileAccess::Delete`]: its name is free at
+/// once where the system can.
 pub fn remove(file: BorrowedHandle<'_>) -> io::Result<()> {
     let posix = FILE_DISPOSITION_INFORMATION_EX {
         Flags: FILE_DISPOSITION_DELETE
@@ -364,7 +368,8 @@ fn set_information(
     class: FILE_INFORMATION_CLASS,
 ) -> Result<(), NTSTATUS> {
     let mut status = IO_STATUS_BLOCK::default();
-    // SAFETY: callers pass the structure that belongs to `class`, with its length; the handle is open.
+    // SAFETY: callers pass the structure that belongs to `class`, with its length; the handle is
+    // open.
     let code =
         unsafe { NtSetInformationFile(file.as_raw_handle(), &raw mut status, information, length, class) };
     if code < 0 { Err(code) } else { Ok(()) }
@@ -384,8 +389,8 @@ fn succeeded(code: NTSTATUS) -> io::Result<()> {
     Err(io::Error::from_raw_os_error(error.cast_signed()))
 }
 
-/// Locks a file; whether it is locked now. The lock is on a byte far behind its end, because a lock on Windows keeps other
-/// handles from reading what is locked.
+/// Locks a file; whether it is locked now. The lock is on a byte far behind its end, because a lock
+/// on Windows keeps other handles from reading what is locked.
 pub fn lock(file: BorrowedHandle<'_>, exclusive: bool, wait: bool) -> io::Result<bool> {
     let flags = if exclusive { LOCKFILE_EXCLUSIVE_LOCK } else { 0 }
         | if wait { 0 } else { LOCKFILE_FAIL_IMMEDIATELY };

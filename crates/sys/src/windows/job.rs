@@ -40,8 +40,8 @@ pub struct JobLimits {
     pub memory: Option<usize>,
     /// Processor time of each, in user mode. A process that has had it is ended.
     pub processor_time: Option<Duration>,
-    /// Whether access to the desktop is restricted, unless this process is in a job itself: a job within another
-    /// cannot do that.
+    /// Whether access to the desktop is restricted, unless this process is in a job itself: a job
+    /// within another cannot do that.
     pub no_desktop: bool,
 }
 
@@ -122,7 +122,8 @@ impl Job {
 /// Whether this process is in a job.
 fn is_in_job() -> io::Result<bool> {
     let mut is_there = 0;
-    // SAFETY: the pseudo handle of this process is always valid, no job means any, and the result is written to a local.
+    // SAFETY: the pseudo handle of this process is always valid, no job means any, and the result
+    // is written to a local.
     check(unsafe { IsProcessInJob(GetCurrentProcess(), ptr::null_mut(), &raw mut is_there) })?;
     Ok(is_there != 0)
 }

@@ -23,16 +23,17 @@ impl Drop for Local {
     }
 }
 
-/// Labels a directory, and what will be created below it, with the low integrity level, and reads the label back.
+/// Labels a directory, and what will be created below it, with the low integrity level, and reads
+/// the label back.
 ///
-/// The handle needs the rights `WRITE_OWNER` and `READ_CONTROL`. It is the object itself that is labelled, whatever its name
-/// leads to by now.
+/// The handle needs the rights `WRITE_OWNER` and `READ_CONTROL`. It is the object itself that is
+/// labelled, whatever its name leads to by now.
 pub fn label_low(directory: BorrowedHandle<'_>) -> io::Result<()> {
     let handle = directory.as_raw_handle();
     // Inherited by directories and files; lower levels may not write.
     let descriptor = Descriptor::parse("S:(ML;OICI;NW;;;LW)")?;
-    // The directory alone: what is in it is the child's, and would be gone through with the rights of this process.
-    // SAFETY: the handle is open, and the descriptor outlives the call.
+    // The directory alone: what is in it is the child's, and would be gone through with the rights
+    // of this process. SAFETY: the handle is open, and the descriptor outlives the call.
     check(unsafe { SetKernelObjectSecurity(handle, LABEL_SECURITY_INFORMATION, descriptor.get()) })?;
     let found = descriptor_text(directory, LABEL_SECURITY_INFORMATION)?;
     if !found.ends_with(";;;LW)") {
@@ -73,7 +74,8 @@ pub(super) fn descriptor_text(
 ) -> io::Result<String> {
     let mut descriptor: PSECURITY_DESCRIPTOR = ptr::null_mut();
     let null = ptr::null_mut();
-    // SAFETY: the handle is open; parts that are not asked for may be null; the descriptor is written to a local.
+    // SAFETY: the handle is open; parts that are not asked for may be null; the descriptor is
+    // written to a local.
     let code = unsafe {
         GetSecurityInfo(
             object.as_raw_handle(),

@@ -1,6 +1,8 @@
-//! Windows: children that are in a job before they run, with a restricted token where they are confined.
+//! Windows: children that are in a job before they run, with a restricted token where they are
+//! confined.
 //!
-//! Invariant: a child is created suspended. What cannot be set up and read back ends it before its first instruction.
+//! Invariant: a child is created suspended. What cannot be set up and read back ends it before its
+//! first instruction.
 
 mod access_list;
 mod command_line;

@@ -15,7 +15,8 @@ use windows_sys::Win32::System::Threading::{
 pub struct Process(OwnedHandle);
 
 impl Process {
-    /// Opens the process that has this PID and began at `start`; `None` when there is none, or it belongs to another user.
+    /// Opens the process that has this PID and began at `start`; `None` when there is none, or it
+    /// belongs to another user.
     pub fn open(pid: i32, start: u64) -> Option<Self> {
         let rights = PROCESS_QUERY_LIMITED_INFORMATION | PROCESS_SYNCHRONIZE | PROCESS_TERMINATE;
         let process = open(pid, rights)?;
@@ -27,7 +28,8 @@ impl Process {
         start_time(&open(pid, PROCESS_QUERY_LIMITED_INFORMATION)?)
     }
 
-    /// Ends it: Windows has no signal that asks a program without a window to end. Its children are in jobs that end with it.
+    /// Ends it: Windows has no signal that asks a program without a window to end. Its children are
+    /// in jobs that end with it.
     pub fn terminate(&self) -> io::Result<()> {
         self.kill()
     }

@@ -109,8 +109,9 @@ pub fn spawn(spec: &ChildSpec<'_>) -> Result<Spawned, SpawnError> {
         | CREATE_NO_WINDOW
         | EXTENDED_STARTUPINFO_PRESENT;
     let mut created = PROCESS_INFORMATION::default();
-    // SAFETY: every text has a NUL at its end; the command line is writable; the startup structure, its attribute list and
-    // the handles named in it outlive the call; the result is written to a local.
+    // SAFETY: every text has a NUL at its end; the command line is writable; the startup structure,
+    // its attribute list and the handles named in it outlive the call; the result is written to a
+    // local.
     let result = unsafe {
         let (program, line, cwd) = (program.as_ptr(), line.as_mut_ptr(), cwd.as_ptr());
         let environment = environment.as_ptr().cast();
@@ -214,7 +215,8 @@ impl Spawned {
 fn inheritable(handles: &[BorrowedHandle<'_>; 3]) -> io::Result<Vec<OwnedHandle>> {
     let duplicate = |handle: &BorrowedHandle<'_>| {
         let mut copy = ptr::null_mut();
-        // SAFETY: the pseudo handle of this process is valid, as is the handle; the copy is written to a local.
+        // SAFETY: the pseudo handle of this process is valid, as is the handle; the copy is written
+        // to a local.
         check(unsafe {
             let own_process = GetCurrentProcess();
             let source = handle.as_raw_handle();

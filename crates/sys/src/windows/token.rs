@@ -18,9 +18,9 @@ use windows_sys::Win32::System::SystemServices::{
 };
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
-/// The last parts of the SIDs of groups whose rights a confined child must not have: administrators of a domain, a schema,
-/// a forest and its policies, local administrators also by the group of their accounts, power users, and operators of
-/// accounts, servers, printers and backups.
+/// The last parts of the SIDs of groups whose rights a confined child must not have: administrators
+/// of a domain, a schema, a forest and its policies, local administrators also by the group of
+/// their accounts, power users, and operators of accounts, servers, printers and backups.
 const DENIED_RIDS: &[u32] = &[512, 518, 519, 520, 544, 114, 547, 548, 549, 550, 551];
 
 /// A primary token of less authority than that of this process.
@@ -28,8 +28,8 @@ const DENIED_RIDS: &[u32] = &[512, 518, 519, 520, 544, 114, 547, 548, 549, 550, 
 pub struct RestrictedToken(OwnedHandle);
 
 impl RestrictedToken {
-    /// Takes the token of this process, deletes each privilege but the one to traverse directories, and leaves the groups of
-    /// administrators for denying alone. Reads both back.
+    /// Takes the token of this process, deletes each privilege but the one to traverse directories,
+    /// and leaves the groups of administrators for denying alone. Reads both back.
     pub fn new() -> io::Result<Self> {
         let access = TOKEN_DUPLICATE | TOKEN_ASSIGN_PRIMARY | TOKEN_QUERY | TOKEN_ADJUST_DEFAULT;
         // SAFETY: the pseudo handle of this process is always valid and needs no closing.
@@ -44,7 +44,8 @@ impl RestrictedToken {
             .map(|group| SID_AND_ATTRIBUTES { Attributes: 0, ..*group })
             .collect();
         let mut token = ptr::null_mut();
-        // SAFETY: counts and pointers are those of live vectors, and the SIDs that they name outlive the call.
+        // SAFETY: counts and pointers are those of live vectors, and the SIDs that they name
+        // outlive the call.
         check(unsafe {
             CreateRestrictedToken(
                 own_token.as_raw_handle(),
@@ -164,7 +165,8 @@ fn privileges(token: &OwnedHandle) -> io::Result<Vec<LUID_AND_ATTRIBUTES>> {
     Ok(found.to_vec())
 }
 
-/// `SeChangeNotifyPrivilege`: without it a path cannot be opened below a directory that cannot be listed.
+/// `SeChangeNotifyPrivilege`: without it a path cannot be opened below a directory that cannot be
+/// listed.
 fn traverse_privilege() -> io::Result<LUID> {
     let mut luid = LUID::default();
     // SAFETY: the name is a constant with a NUL; the result is written to a local.

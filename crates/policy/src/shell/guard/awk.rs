@@ -2,7 +2,8 @@
 
 use super::programs::has_word;
 
-/// Whether a program of awk runs something else than one literal: by a pipe to or from it, or by `system`.
+/// Whether a program of awk runs something else than one literal: by a pipe to or from it, or by
+/// `system`.
 pub(super) fn has_computed_command(text: &str) -> bool {
     const EXPECTS_OPERAND: &str = "print printf return else do in case getline";
     if !text.contains('|') && !text.contains("system") {

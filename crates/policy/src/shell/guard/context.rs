@@ -43,8 +43,9 @@ pub struct GuardContext<'a> {
     pub cwd: &'a CleanPath,
     /// The child's `HOME`.
     pub home: Option<&'a CleanPath>,
-    /// The command's own directories beside the workspace, as named and with links resolved: its home,
-    /// caches, settings and temporary files, where the kernel lets it write there and nowhere near it.
+    /// The command's own directories beside the workspace, as named and with links resolved: its
+    /// home, caches, settings and temporary files, where the kernel lets it write there and nowhere
+    /// near it.
     pub own: &'a [CleanPath],
     /// Whether the shell reads the text from its standard input.
     pub script_is_input: bool,

@@ -10,7 +10,8 @@ use super::state::{State, Variable};
 use crate::intent::Access;
 use std::rc::Rc;
 
-/// Variables that load code into a program, or choose what it runs; a `*` stands for the rest of a name.
+/// Variables that load code into a program, or choose what it runs; a `*` stands for the rest of a
+/// name.
 const RISKY: &str = "LD_PRELOAD LD_AUDIT LD_ORIGIN_PATH LD_CONFIG LD_DEBUG_OUTPUT LD_PROFILE* DYLD_* BASH* ZDOTDIR VIMINIT \
     EXINIT MYVIMRC PSQLRC MANOPT LESSKEY* RIPGREP_CONFIG_PATH WGETRC CURL_HOME INPUTRC MAKEFILES SHELLOPTS \
     JULIA_LOAD_PATH npm_config_script_shell npm_config_node_options NPM_CONFIG_SCRIPT_SHELL GIT_EXEC_PATH \

@@ -143,8 +143,8 @@ impl Interpreter<'_> {
         self.run_words(&argv, input, state);
     }
 
-    /// The state of a command that git runs at the top of the repository: any directory from this one
-    /// up, if it is not known which has it.
+    /// The state of a command that git runs at the top of the repository: any directory from this
+    /// one up, if it is not known which has it.
     fn at_top_level(&self, state: &Rc<State>) -> Rc<State> {
         let root = self.repository_root(state);
         let mut top = (**state).clone();

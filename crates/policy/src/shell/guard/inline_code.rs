@@ -107,8 +107,9 @@ const MAX_STRING_LEN: usize = 4096;
 const MAX_STRINGS: usize = 200;
 
 impl Interpreter<'_> {
-    /// Whether a part of this code may stay unknown: where the kernel holds commands, it does no more than a script
-    /// that is read from a file. What is known is judged. A download, and a text of which nothing is known, may not.
+    /// Whether a part of this code may stay unknown: where the kernel holds commands, it does no
+    /// more than a script that is read from a file. What is known is judged. A download, and a text
+    /// of which nothing is known, may not.
     pub(super) fn is_partly_known(&self, code: &str) -> bool {
         self.is_walled()
             && !code.contains([DOWNLOADED, STAR, ONE, CLASS])
@@ -207,7 +208,8 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Runs the files that this line has written and that the code loads by name: `require("./x")`, `import x`.
+    /// Runs the files that this line has written and that the code loads by name: `require("./x")`,
+    /// `import x`.
     fn run_loaded(&mut self, text: &str, state: &Rc<State>) {
         self.depth += 1;
         if !state.files.is_empty() && self.depth <= MAX_NESTING && self.count_step() {

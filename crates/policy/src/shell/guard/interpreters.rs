@@ -409,8 +409,9 @@ impl Interpreter<'_> {
     }
 }
 
-/// The letters of a shell's options, and where its operands begin. `-` and `--` end them. Every `o` takes a word of its
-/// own, wherever in a cluster it is, and `+x`, which switches an option off, is an option too.
+/// The letters of a shell's options, and where its operands begin. `-` and `--` end them. Every `o`
+/// takes a word of its own, wherever in a cluster it is, and `+x`, which switches an option off, is
+/// an option too.
 fn shell_options(call: &NamedCommand<'_>) -> (String, usize) {
     let (mut letters, mut at) = (String::new(), 0);
     while let Some(arg) = call.args.get(at).map(PartialWord::as_str) {

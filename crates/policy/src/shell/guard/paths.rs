@@ -28,7 +28,8 @@ const NUMBERED: &[&str] = &["nvme", "mmcblk", "loop", "dm-", "md", "sr", "nbd"];
 const BLOCK_NAMES: &[&str] = &["disk", "mapper", "block", "mem", "kmem", "port"];
 /// Places for temporary files, and the terminal.
 const TEMPORARY: &str = "/tmp /var/tmp /dev/shm /dev/tty";
-/// Homes, accounts, what services keep while they run, and memory; credentials are known by their names.
+/// Homes, accounts, what services keep while they run, and memory; credentials are known by their
+/// names.
 const PRIVATE: &str =
     "/home /root /Users /etc/passwd /etc/passwd- /etc/group /etc/group- /run /var/run /proc/kcore";
 /// What a process may know of another: no memory, arguments, environment or open files.
@@ -255,16 +256,16 @@ impl Interpreter<'_> {
         self.guard.is_smart() && self.context.confinement.holds_paths()
     }
 
-    /// Whether a place belongs to the command: the workspace, or where the kernel holds it its own home
-    /// without places of credentials.
+    /// Whether a place belongs to the command: the workspace, or where the kernel holds it its own
+    /// home without places of credentials.
     fn is_own(&self, path: &CleanPath) -> bool {
         let beneath = |own: &CleanPath| path.below(own).is_some_and(|rest| !holds_credentials(rest));
         self.context.zones.in_workspace(path).is_some()
             || self.context.confinement.holds_paths() && self.context.own.iter().any(beneath)
     }
 
-    /// Whether something Protected is open to the command all the same: its own home, or a fact about a
-    /// process.
+    /// Whether something Protected is open to the command all the same: its own home, or a fact
+    /// about a process.
     fn is_opened(&self, path: &CleanPath, access: Access) -> bool {
         let parts: Vec<&str> = path.as_path().iter().skip(1).filter_map(|part| part.to_str()).collect();
         let is_fact = match parts[..] {
@@ -276,8 +277,8 @@ impl Interpreter<'_> {
             || self.context.zones.in_workspace(path).is_none() && self.is_own(path)
     }
 
-    /// Whether a place is the system's, and nothing is kept there that not every program may read: the
-    /// kernel shows no more of it than that.
+    /// Whether a place is the system's, and nothing is kept there that not every program may read:
+    /// the kernel shows no more of it than that.
     fn is_public(&self, path: &CleanPath, access: Access) -> bool {
         let beneath = |trees: &str, base: &Path| {
             let inside = |tree: &str| {

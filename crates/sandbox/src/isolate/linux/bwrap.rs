@@ -21,9 +21,9 @@ pub(super) const FILTER_FD: i32 = 9;
 pub(super) const STAGE_FD: i32 = 8;
 
 /// The second stage, run inside the finished cage, does what bubblewrap does not: it limits the
-/// number of processes (counted in the new user namespace; shells spell it `-u` or `-p`), reports that
-/// the cage is complete, and executes the command. A command that cannot be executed ends with 126 or
-/// 127, as in any shell.
+/// number of processes (counted in the new user namespace; shells spell it `-u` or `-p`), reports
+/// that the cage is complete, and executes the command. A command that cannot be executed ends with
+/// 126 or 127, as in any shell.
 pub(super) fn second_stage(processes: u64) -> Vec<OsString> {
     let limit = match processes {
         0 => String::new(),
@@ -57,8 +57,9 @@ fn is_owned_by_root(path: &Path, kind: FileType) -> bool {
 /// The targets that are bound by descriptors, with their numbers.
 type OpenSources<'p> = BTreeMap<&'p Path, i32>;
 
-/// The rules whose source lies in a tree that commands may write, as target and source. A command could put a link in the
-/// place of such a source, which bubblewrap would follow, so it is bound by a descriptor.
+/// The rules whose source lies in a tree that commands may write, as target and source. A command
+/// could put a link in the place of such a source, which bubblewrap would follow, so it is bound by
+/// a descriptor.
 pub(super) fn sources_in_writable_trees(plan: &Plan) -> impl Iterator<Item = (&Path, &Path)> {
     let is_above = |rule: &MountRule, path: &Path| match rule {
         MountRule::Bind { source, mode: ExposeMode::ReadWrite, .. } => {
@@ -77,7 +78,8 @@ pub(super) fn sources_in_writable_trees(plan: &Plan) -> impl Iterator<Item = (&P
     })
 }
 
-/// The arguments for this plan on a kernel whose `/proc` has these entries to cover; the command follows them.
+/// The arguments for this plan on a kernel whose `/proc` has these entries to cover; the command
+/// follows them.
 pub fn bwrap_arguments(
     plan: &Plan,
     masked: &[(&Path, HostEntryKind)],
@@ -131,8 +133,8 @@ pub fn bwrap_arguments(
     arguments.0
 }
 
-/// The directories between a private directory and what is mounted at `target` in it. bubblewrap would make them
-/// writable, and what a command put there would be gone after it.
+/// The directories between a private directory and what is mounted at `target` in it. bubblewrap
+/// would make them writable, and what a command put there would be gone after it.
 fn private_parents<'p>(plan: &Plan, target: &'p Path) -> Vec<&'p Path> {
     let is_beneath = |rule: &MountRule, path: &Path| path.starts_with(rule.target());
     let is_private = |path: &Path| {

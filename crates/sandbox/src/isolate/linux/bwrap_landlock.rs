@@ -1,8 +1,8 @@
 //! The Landlock rules of a bubblewrap cage.
 //!
-//! A process in a Landlock domain cannot mount, so the domain is entered after bubblewrap has built the
-//! cage: bubblewrap executes this program again, which enters the domain and executes the command. Without
-//! it root could write what `/proc/1/exe` leads to, the host's `bwrap`.
+//! A process in a Landlock domain cannot mount, so the domain is entered after bubblewrap has built
+//! the cage: bubblewrap executes this program again, which enters the domain and executes the
+//! command. Without it root could write what `/proc/1/exe` leads to, the host's `bwrap`.
 
 use crate::isolate::error::IsolateError;
 use crate::isolate::linux::kernel_error;
@@ -21,14 +21,14 @@ pub(super) const RULESET_FD: i32 = 6;
 /// The descriptor of this program, which has no path in the cage.
 pub(super) const PROGRAM_FD: i32 = 7;
 
-/// The first argument of this program where it is to enter the domain. Pairs of rights and paths follow, then `--`
-/// and the command.
+/// The first argument of this program where it is to enter the domain. Pairs of rights and paths
+/// follow, then `--` and the command.
 const FLAG: &str = "--enter-landlock";
 
 static IS_CALLED_BY_MAIN: AtomicBool = AtomicBool::new(false);
 
-/// Enters a Landlock domain and executes a command, if the arguments of this program say so. For the first line of
-/// `main`: only a program that calls it has Landlock in its bubblewrap cages.
+/// Enters a Landlock domain and executes a command, if the arguments of this program say so. For
+/// the first line of `main`: only a program that calls it has Landlock in its bubblewrap cages.
 pub fn enter_landlock_if_asked() {
     IS_CALLED_BY_MAIN.store(true, Ordering::Release);
     let mut arguments = std::env::args_os().skip(1);
@@ -83,8 +83,8 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Option<(Vec<Step>, Ex
     // The descriptors end at the exec.
     let mut steps = vec![Step::CloseOnExec(RULESET_FD), Step::CloseOnExec(PROGRAM_FD)];
     if openat(CWD, c"/dev/tty", OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).is_err() {
-        // Without a terminal: the scheduler divides processor time among sessions first, so a busy tree does not keep
-        // bubblewrap from ending it.
+        // Without a terminal: the scheduler divides processor time among sessions first, so a busy
+        // tree does not keep bubblewrap from ending it.
         steps.push(Step::NewSession);
     }
     loop {

@@ -83,7 +83,8 @@ impl Cage {
         &self.backend
     }
 
-    /// The setup of a child in this cage, working in `work_dir`, with these mounts over its workspace.
+    /// The setup of a child in this cage, working in `work_dir`, with these mounts over its
+    /// workspace.
     pub(crate) fn setup(
         &self,
         work_dir: WorkDir,
@@ -116,9 +117,9 @@ impl Cage {
                 arguments.extend(bwrap::second_stage(plan.limits.processes));
                 let setup = ChildSetup { builder: Some((program.clone(), arguments)), ..setup };
                 match self.landlock {
-                    // A domain needs no_new_privs, which keeps a set-user-ID bubblewrap from its privileges. Around a
-                    // domain for files it would refuse renaming between directories: it cannot allow that, since
-                    // then bubblewrap could not mount.
+                    // A domain needs no_new_privs, which keeps a set-user-ID bubblewrap from its
+                    // privileges. Around a domain for files it would refuse renaming between
+                    // directories: it cannot allow that, since then bubblewrap could not mount.
                     Some(abi) if setup.ruleset.is_none() && !bwrap::is_set_id(program) => {
                         setup.scope_signals(abi).map_err(kernel_error("scope signals"))?
                     }
@@ -139,13 +140,15 @@ impl Cage {
         Ok(setup)
     }
 
-    /// The plan, with covers over the kernel's mounts and masks over the sockets of the host wherever they lie now.
+    /// The plan, with covers over the kernel's mounts and masks over the sockets of the host
+    /// wherever they lie now.
     ///
-    /// A child with a network of its own binds its sockets there, so that all that are seen here are
-    /// the host's. In a shared network they may be those of another command of this cage, which its
-    /// commands may use: there only what was bound while no child ran is surely the host's.
+    /// A child with a network of its own binds its sockets there, so that all that are seen here
+    /// are the host's. In a shared network they may be those of another command of this cage, which
+    /// its commands may use: there only what was bound while no child ran is surely the host's.
     fn masked_plan(&self) -> Result<Cow<'_, Plan>, IsolateError> {
-        // Asked before and after: the list may have the sockets of a child that ends or starts meanwhile.
+        // Asked before and after: the list may have the sockets of a child that ends or starts
+        // meanwhile.
         let had_children = has_children();
         let bound = HostSockets::read()?;
         let covers: Vec<_> = kernel_mounts(&self.plan.mounts).into_iter().map(|mount| mount.cover).collect();
@@ -202,8 +205,8 @@ impl Cage {
         })
     }
 
-    /// Bubblewrap installs the filter itself, as its last act; then this program enters the Landlock domain, and the
-    /// second stage reports success.
+    /// Bubblewrap installs the filter itself, as its last act; then this program enters the
+    /// Landlock domain, and the second stage reports success.
     fn bwrap(&self, work_dir: WorkDir) -> Result<ChildSetup, IsolateError> {
         let failed = |errno: rustix::io::Errno| kernel_error("hand the filter to bubblewrap")(errno.into());
         let memfd = |name: &str| {
@@ -291,7 +294,8 @@ impl Cage {
     }
 }
 
-/// A copy that is numbered above the descriptors that are set for bubblewrap, so that setting one does not close it.
+/// A copy that is numbered above the descriptors that are set for bubblewrap, so that setting one
+/// does not close it.
 fn above_bwrap_fds(file: &OwnedFd) -> Result<OwnedFd, IsolateError> {
     rustix::io::fcntl_dupfd_cloexec(file, bwrap::FILTER_FD + 1)
         .map_err(|errno| kernel_error("hand a descriptor to bubblewrap")(errno.into()))

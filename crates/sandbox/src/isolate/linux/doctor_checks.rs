@@ -47,7 +47,8 @@ pub fn run_doctor_checks(
         yes_or_no(
             run,
             ("can it read your home?", "filesystem"),
-            // Landlock does not hide that a file is there; what counts is a byte or a name that was read.
+            // Landlock does not hide that a file is there; what counts is a byte or a name that was
+            // read.
             &format!(
                 "for f in .ssh .aws .config .bashrc .profile .gitconfig .netrc; do \
                  {{ cat {home}/$f || ls -A {home}/$f/; }} 2>/dev/null | grep -q . && echo yes; done; echo no"
@@ -196,8 +197,8 @@ fn memory(decoys: &Decoys<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchErro
         let observed = format!("not tried: the limit is {limit} MiB");
         return DoctorCheck { question, layer, expected, observed, result: CheckResult::NotPromised };
     }
-    // `tail` keeps all its input in memory until it has written it. Its first byte says that it has all of it; the rest is
-    // read late enough for a limit that is watched.
+    // `tail` keeps all its input in memory until it has written it. Its first byte says that it has
+    // all of it; the rest is read late enough for a limit that is watched.
     let bytes = (limit + 64) << 20;
     let late = "{ dd bs=1 count=1 of=/dev/null 2>&-; sleep 1; wc -c; }";
     let finished = run(&format!("head -c {bytes} /dev/zero | tail -c {bytes} | {late}"));

@@ -1,8 +1,8 @@
-//! The fence for model-written commands while isolation is off: a Landlock domain, the seccomp filter, and no
-//! capabilities.
+//! The fence for model-written commands while isolation is off: a Landlock domain, the seccomp
+//! filter, and no capabilities.
 //!
-//! It restricts writes, signals and system calls, not reads. Landlock cannot exclude a part of what a rule grants,
-//! so a writable directory that contains something Protected is left out as a whole.
+//! It restricts writes, signals and system calls, not reads. Landlock cannot exclude a part of what
+//! a rule grants, so a writable directory that contains something Protected is left out as a whole.
 //!
 //! Invariant: a fence only takes rights away.
 

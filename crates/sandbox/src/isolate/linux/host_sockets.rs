@@ -18,8 +18,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The longest path of a directory that is searched. Deeper ones are hidden. Their path in the cage, which may be longer,
-/// must stay within PATH_MAX.
+/// The longest path of a directory that is searched. Deeper ones are hidden. Their path in the
+/// cage, which may be longer, must stay within PATH_MAX.
 const MAX_SEARCHED_PATH: usize = 2048;
 
 /// The most entries of one tree that are searched for sockets whose path is not known.
@@ -35,8 +35,9 @@ impl HostSockets {
         bound_sockets().map(Self).map_err(kernel_error("list the UNIX sockets of this host"))
     }
 
-    /// The rules that mask these sockets in `mounts`, wherever they lie now. Those that are not among `bound`, the sockets
-    /// that are bound now, are masked by their name alone: their inode may be another socket's.
+    /// The rules that mask these sockets in `mounts`, wherever they lie now. Those that are not
+    /// among `bound`, the sockets that are bound now, are masked by their name alone: their inode
+    /// may be another socket's.
     ///
     /// A socket that the operator exposes by its own path stays, if it is exposed read-write.
     pub(super) fn masks(&self, bound: &Self, mounts: &[MountRule]) -> Result<Vec<MountRule>, IsolateError> {
@@ -51,7 +52,8 @@ impl HostSockets {
                 continue;
             }
             let Some(table) = &table else { continue };
-            // Not to be searched: what the kernel says of a process has directories that cannot be listed.
+            // Not to be searched: what the kernel says of a process has directories that cannot be
+            // listed.
             let hidden = mounts.iter().filter(|rule| matches!(rule, MountRule::Hide { .. }));
             let hidden =
                 hidden.filter_map(|rule| Some(source.join(rule.target().strip_prefix(target).ok()?)));
@@ -93,7 +95,8 @@ impl HostSockets {
                 lost.extend(socket.id.map(|(_, inode)| inode));
             }
         }
-        // Elsewhere there are programs and libraries, where a socket is found by its name or not at all.
+        // Elsewhere there are programs and libraries, where a socket is found by its name or not at
+        // all.
         let is_searched =
             matches!(reason, MountReason::Workspace | MountReason::UserEnvironment | MountReason::Configured);
         if is_searched && !lost.is_empty() {

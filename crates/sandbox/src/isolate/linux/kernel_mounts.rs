@@ -1,7 +1,8 @@
 //! Covers mounts beneath a shown directory that are no ordinary file systems.
 //!
-//! A bind mount brings the mounts beneath along. In a project with a chroot tree these are `proc`, `sysfs` and devices:
-//! the host's processes and kernel settings. A path that the operator names itself is shown as it is.
+//! A bind mount brings the mounts beneath along. In a project with a chroot tree these are `proc`,
+//! `sysfs` and devices: the host's processes and kernel settings. A path that the operator names
+//! itself is shown as it is.
 
 use crate::isolate::host_files::HostEntryKind;
 use crate::isolate::linux::host_sockets::{innermost, is_own};
@@ -12,8 +13,9 @@ use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
-/// File systems that hold files and nothing else. `autofs` shows only what is mounted in it, which has a type of its own.
-const ORDINARY: [&str; 49] = [
+/// File systems that hold files and nothing else. `autofs` shows only what is mounted in it, which
+/// has a type of its own.
+const ORDINARY: [&str; 52] = [
     "9p",
     "affs",
     "afs",
@@ -26,6 +28,7 @@ const ORDINARY: [&str; 49] = [
     "ceph",
     "cifs",
     "cramfs",
+    "drvfs",
     "ecryptfs",
     "erofs",
     "exfat",
@@ -52,6 +55,7 @@ const ORDINARY: [&str; 49] = [
     "ntfs3",
     "ocfs2",
     "overlay",
+    "prl_fs",
     "ramfs",
     "reiserfs",
     "smb3",
@@ -59,13 +63,15 @@ const ORDINARY: [&str; 49] = [
     "tmpfs",
     "ubifs",
     "udf",
+    "vboxsf",
     "vfat",
     "virtiofs",
     "xfs",
     "zfs",
 ];
 
-/// Where the host keeps sockets, FIFOs and memory of its programs, mostly in file systems of type tmpfs.
+/// Where the host keeps sockets, FIFOs and memory of its programs, mostly in file systems of type
+/// tmpfs.
 const RUNTIME: [&str; 2] = ["/dev", "/run"];
 
 /// A mount that a cage covers.

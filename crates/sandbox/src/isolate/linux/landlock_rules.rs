@@ -38,8 +38,8 @@ pub(super) fn granted_rights(plan: &Plan) -> Vec<(&Path, u64)> {
     rights
 }
 
-/// Opens a path for a rule, with the rights that apply to its kind; `None` when it does not exist. Links were resolved when
-/// the rule was made: one that is found now was put there since.
+/// Opens a path for a rule, with the rights that apply to its kind; `None` when it does not exist.
+/// Links were resolved when the rule was made: one that is found now was put there since.
 pub(super) fn open_for_rule(path: &Path) -> Option<(OwnedFd, u64)> {
     let handle = open_path_without_links(&c_string(path).ok()?).ok()?;
     let stat = rustix::fs::fstat(&handle).ok()?;

@@ -23,7 +23,8 @@ pub(super) fn namespaces(network: Network) -> u32 {
     }
 }
 
-/// What the first process of the namespaces does before the command starts, with a `/proc` of its own or the host's.
+/// What the first process of the namespaces does before the command starts, with a `/proc` of its
+/// own or the host's.
 pub(super) fn setup(plan: &Plan, shows_host_proc: bool) -> Result<Vec<Step>, IsolateError> {
     let mut steps = vec![map_own_ids()?];
     steps.extend(shows_host_proc.then_some(Step::HostProc));
@@ -45,7 +46,8 @@ fn map_own_ids() -> Result<Step, IsolateError> {
     Ok(Step::MapIds(line(user)?, line(group)?))
 }
 
-/// `kernel.pid_max` for the process limit. The kernel takes no less than 301, and two processes are the cage's own.
+/// `kernel.pid_max` for the process limit. The kernel takes no less than 301, and two processes are
+/// the cage's own.
 fn pid_max(plan: &Plan) -> Option<CString> {
     let limit = plan.limits.processes;
     if limit == 0 {

@@ -25,8 +25,8 @@ use std::time::Duration;
 /// How long the child of a probe may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Errors by which a kernel, its configuration or a filter around this process refuses a feature. ENOSPC is
-/// a limit on the number of namespaces (`user.max_user_namespaces`).
+/// Errors by which a kernel, its configuration or a filter around this process refuses a feature.
+/// ENOSPC is a limit on the number of namespaces (`user.max_user_namespaces`).
 const LASTING: [i32; 8] = [
     libc::EPERM,
     libc::EACCES,
@@ -95,7 +95,8 @@ fn unusable(error: &(dyn Error + 'static)) -> Unusable {
 
 /// Whether bubblewrap, which tells its errors by text alone, names one of [`LASTING`].
 fn tells_a_lasting_reason(told: &str) -> bool {
-    // Its own words for user namespaces that are disabled or too many, and for an option of a newer version.
+    // Its own words for user namespaces that are disabled or too many, and for an option of a newer
+    // version.
     const OWN: [&str; 3] = ["No permissions to create new namespace", "exceeded (ENOSPC)", "Unknown option"];
     // What its C library, glibc or musl, says of them.
     const TEXTS: [&str; 9] = [
@@ -112,7 +113,8 @@ fn tells_a_lasting_reason(told: &str) -> bool {
     OWN.iter().chain(&TEXTS).any(|text| told.contains(text))
 }
 
-/// A mount as those over protected files, for which bubblewrap needs an option that it has not had for long.
+/// A mount as those over protected files, for which bubblewrap needs an option that it has not had
+/// for long.
 fn protected_programs() -> Vec<MountRule> {
     let path = PathBuf::from("/usr/bin");
     let is_shown = LiveHost.find(&path).is_some_and(|found| found.resolved == path);

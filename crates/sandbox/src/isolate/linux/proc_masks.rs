@@ -1,7 +1,8 @@
 //! Entries of `/proc` that describe the kernel and the machine and not the cage. They are covered.
 //!
-//! The list is that of the container runtimes (`acpi` to `timer_stats`), and what root can read of the
-//! kernel's memory and of its keys. What programs look at (`cpuinfo`, `meminfo`, `stat`, `sys`, …) stays.
+//! The list is that of the container runtimes (`acpi` to `timer_stats`), and what root can read of
+//! the kernel's memory and of its keys. What programs look at (`cpuinfo`, `meminfo`, `stat`, `sys`,
+//! …) stays.
 
 use crate::isolate::error::IsolateError;
 use crate::isolate::host_files::{HostEntryKind, HostFiles, LiveHost};

@@ -1,7 +1,8 @@
 //! Turns the mount rules of a plan into the steps that build a child's root file system.
 //!
-//! What the cage owns lies in one fresh tmpfs: a directory that is mounted read-only as the root, and
-//! one for each private or hidden directory of the plan. Paths of the host are bind mounts on top.
+//! What the cage owns lies in one fresh tmpfs: a directory that is mounted read-only as the root,
+//! and one for each private or hidden directory of the plan. Paths of the host are bind mounts on
+//! top.
 //!
 //! Invariant: parents come first, and no step follows a symbolic link of the host.
 
@@ -145,7 +146,8 @@ impl<'p> RootfsBuilder<'p> {
                 source: device.into(),
                 target: beneath_root(target)?,
                 owner,
-                // A device on a read-only mount can still be written, but its mode cannot be changed.
+                // A device on a read-only mount can still be written, but its mode cannot be
+                // changed.
                 attributes: NO_SUID | NO_EXEC | READ_ONLY,
                 expected: None,
             }));
@@ -171,7 +173,8 @@ impl<'p> RootfsBuilder<'p> {
         Ok(())
     }
 
-    /// Mounts a path of the workspace over itself. It exists; nothing may be made for it on the host.
+    /// Mounts a path of the workspace over itself. It exists; nothing may be made for it on the
+    /// host.
     fn bind_existing(
         &mut self,
         source: &Path,
@@ -196,8 +199,8 @@ impl<'p> RootfsBuilder<'p> {
         Ok(true)
     }
 
-    /// Mounts a new directory of the tmpfs at `target`. Its entries are made through the tmpfs, so the
-    /// mount may be read-only from the beginning.
+    /// Mounts a new directory of the tmpfs at `target`. Its entries are made through the tmpfs, so
+    /// the mount may be read-only from the beginning.
     fn mount_own(&mut self, target: &'p Path, mode: u32, attributes: u64) -> Result<(), IsolateError> {
         let owner = self.mount_point(target, HostEntryKind::Directory)?;
         let name = self.own.len().to_string();
@@ -276,8 +279,9 @@ impl<'p> RootfsBuilder<'p> {
         path.parent().map_or(Ok(()), |parent| self.make_directories(parent))
     }
 
-    /// Makes what is missing of a path of the tmpfs, whose first component is there already. The directories hold what is
-    /// mounted and nothing else: what a command put beside a project in `/tmp` would be gone after it.
+    /// Makes what is missing of a path of the tmpfs, whose first component is there already. The
+    /// directories hold what is mounted and nothing else: what a command put beside a project in
+    /// `/tmp` would be gone after it.
     fn make_directories(&mut self, path: &Path) -> Result<(), IsolateError> {
         let mut at = PathBuf::new();
         for (depth, name) in path.components().enumerate() {
@@ -314,8 +318,8 @@ fn small_public_file(path: &Path) -> Option<Vec<u8>> {
     (1..=MAX_COPY_BYTES).contains(&content.len()).then_some(content)
 }
 
-/// The device and inode of a source, which the child compares when it mounts it. Links were resolved
-/// when the plan was made, so a link that is found now was put there since.
+/// The device and inode of a source, which the child compares when it mounts it. Links were
+/// resolved when the plan was made, so a link that is found now was put there since.
 fn dev_ino(path: &Path) -> Result<DevIno, IsolateError> {
     let stat = fstat(&open_source(path)?).map_err(source_error(path))?;
     Ok(DevIno { device: stat.st_dev, inode: stat.st_ino })

@@ -41,16 +41,18 @@ const NATIVE: u32 = 0xc000_00b7;
 /// does), and no core file is written.
 pub(super) const NO_CORE_HANDLER: Step = Step::Rlimit(Resource::Core, 1);
 
-/// A thread of a real-time class runs before every ordinary one, and some hosts let their users have them.
+/// A thread of a real-time class runs before every ordinary one, and some hosts let their users
+/// have them.
 pub(super) const NO_REAL_TIME: Step = Step::Rlimit(Resource::Rtprio, 0);
 
-/// The filter of a child with a pid namespace of its own, whose processes may trace each other if `debug`.
+/// The filter of a child with a pid namespace of its own, whose processes may trace each other if
+/// `debug`.
 pub(super) fn caged_program(debug: bool) -> Result<SeccompFilter, IsolateError> {
     compile(FilterScope { debug, ..scope(Pids::Own, Sockets::ALL) }, errno(libc::EPERM))
 }
 
-/// The step that installs the filter of a child without a pid namespace, which asks the supervisor. `landlock` is the ABI
-/// version that holds its files.
+/// The step that installs the filter of a child without a pid namespace, which asks the supervisor.
+/// `landlock` is the ABI version that holds its files.
 pub(super) fn asking_step(sockets: Sockets, landlock: Option<u32>) -> Result<Step, IsolateError> {
     let no_truncate_right = landlock.is_some_and(|abi| abi < 3);
     let scope = FilterScope { no_truncate_right, ..scope(Pids::Host, sockets) };

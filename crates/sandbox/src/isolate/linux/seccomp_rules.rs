@@ -1,9 +1,11 @@
-//! The rules of the seccomp filter: which system calls are answered by the filter, with what, and why.
+//! The rules of the seccomp filter: which system calls are answered by the filter, with what, and
+//! why.
 //!
-//! `docs/syscalls.md` is written from this table, and [`seccomp_filter`](super::seccomp_filter) compiles it.
+//! `docs/syscalls.md` is written from this table, and [`seccomp_filter`](super::seccomp_filter)
+//! compiles it.
 //!
-//! Invariant: an argument that the kernel takes as 32 bits or fewer is compared by its lower half; a
-//! 64-bit comparison could be bypassed through the upper half.
+//! Invariant: an argument that the kernel takes as 32 bits or fewer is compared by its lower half;
+//! a 64-bit comparison could be bypassed through the upper half.
 
 /// The newest system call that was reviewed: `removexattrat`. The x32 ABI begins at 2³⁰.
 pub(super) const NEWEST: u32 = 466;
@@ -77,7 +79,8 @@ pub(super) enum Answer {
     NoSuchFamily,
     /// Success, and nothing happens.
     Pretended,
-    /// The supervisor answers: the call is made if it names a thread of the caller's own process, and refused otherwise.
+    /// The supervisor answers: the call is made if it names a thread of the caller's own process,
+    /// and refused otherwise.
     Asked,
 }
 
@@ -95,7 +98,8 @@ pub(super) enum Applies {
     WithoutUnixSockets,
     /// Children without a network namespace whose network is closed.
     WithoutNetwork,
-    /// Children without mounts of their own where Landlock has no right to truncate (before Linux 6.2).
+    /// Children without mounts of their own where Landlock has no right to truncate (before Linux
+    /// 6.2).
     WithoutTruncateRight,
     /// Children that may not trace each other: all but those of `picoclaw run --debug`.
     WithoutDebug,
@@ -276,7 +280,8 @@ const FAMILIES: [(u32, &str); 5] = [
 const SET_USER_ID: (u32, &str) = (0o4000, "mode & S_ISUID");
 const SET_GROUP_ID: (u32, &str) = (0o2000, "mode & S_ISGID");
 
-/// O_CREAT and O_TMPFILE without O_DIRECTORY; without them the mode has no meaning, and may be anything.
+/// O_CREAT and O_TMPFILE without O_DIRECTORY; without them the mode has no meaning, and may be
+/// anything.
 const CREATES: (Compare, &str) = (AnyBit(0o100 | 0o20_000_000), "flags & {O_CREAT, O_TMPFILE}");
 
 /// Every rule, of every scope.

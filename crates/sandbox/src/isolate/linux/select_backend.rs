@@ -25,8 +25,8 @@ pub fn select_backend(isolation: &IsolationConfig, path: &OsStr) -> Result<Backe
     choose_backend(isolation, &ProbeResult { native, bwrap, landlock: landlock::abi(), remedy: None })
 }
 
-/// The backend that is attempted without a probe, if the configuration allows it: where a native cage works, the probe would
-/// be a second cage.
+/// The backend that is attempted without a probe, if the configuration allows it: where a native
+/// cage works, the probe would be a second cage.
 pub(crate) fn untried_backend(isolation: &IsolationConfig) -> Option<Backend> {
     let is_enough = Backend::Native.enforced(isolation).lacks(&isolation.require).is_none();
     (is_enough && isolation.backend == BackendChoice::Auto).then_some(Backend::Native)

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 /// A socket that a process has bound to a path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct BoundSocket {
-    /// Device and inode of the socket file, in the kernel's own 32 bits; unknown where only names are
-    /// listed.
+    /// Device and inode of the socket file, in the kernel's own 32 bits; unknown where only names
+    /// are listed.
     pub(super) id: Option<(u32, u32)>,
     /// The name it was bound by: possibly relative, and the file may have been renamed since.
     pub(super) name: PathBuf,

@@ -3,8 +3,8 @@
 use crate::os_file::read_regular_file;
 use std::path::Path;
 
-/// Settings of the kernel that forbid user namespaces: the file, the value that does, whether root is exempt, and the
-/// remedy.
+/// Settings of the kernel that forbid user namespaces: the file, the value that does, whether root
+/// is exempt, and the remedy.
 const SETTINGS: [(&str, &str, bool, &str); 3] = [
     (
         "/proc/sys/user/max_user_namespaces",

@@ -1,6 +1,7 @@
 //! A cage: the token and the job of a child.
 //!
-//! Invariant: a child that cannot be confined does not start; the launcher reads every restriction back.
+//! Invariant: a child that cannot be confined does not start; the launcher reads every restriction
+//! back.
 
 use crate::isolate::backend::Backend;
 use crate::isolate::enforced::{Enforced, Grade};
@@ -60,7 +61,8 @@ impl Cage {
 
 const NOT_WINDOWS: &str = "this is Windows";
 
-/// The limits of a job; those that are 0 are not set. Every console has a process of its own, which counts.
+/// The limits of a job; those that are 0 are not set. Every console has a process of its own, which
+/// counts.
 fn job_limits(limits: Limits) -> JobLimits {
     let processes = u32::try_from(limits.processes.saturating_add(1)).unwrap_or(u32::MAX);
     let memory = usize::try_from(limits.memory_mb << 20).unwrap_or(usize::MAX);

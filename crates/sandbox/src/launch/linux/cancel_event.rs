@@ -4,7 +4,8 @@ use crate::launch::cancel::CancelToken;
 use rustix::event::{EventfdFlags, eventfd};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Readable once cancelled. Where the kernel gave none, cancellation is noticed before and after each wait.
+/// Readable once cancelled. Where the kernel gave none, cancellation is noticed before and after
+/// each wait.
 #[derive(Debug)]
 pub(in crate::launch) struct CancelEvent(Option<OwnedFd>);
 

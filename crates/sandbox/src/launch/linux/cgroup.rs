@@ -1,7 +1,8 @@
 //! A control group for one tree: the kernel counts its memory of every kind, and its processes.
 //!
-//! cgroup v2 where the directory of this process or the one above it is delegated, else v1 where both of its hierarchies
-//! are writable. A group is locked by its launcher: one that can be locked was left by a launcher that was killed.
+//! cgroup v2 where the directory of this process or the one above it is delegated, else v1 where
+//! both of its hierarchies are writable. A group is locked by its launcher: one that can be locked
+//! was left by a launcher that was killed.
 
 use crate::file_lock::FileLock;
 use crate::os_file::MountTable;
@@ -44,7 +45,8 @@ struct Group {
 }
 
 impl Cgroup {
-    /// Makes a group beneath the one of this process; `None` where it may not, or a controller is missing.
+    /// Makes a group beneath the one of this process; `None` where it may not, or a controller is
+    /// missing.
     pub(super) fn new(limits: TreeLimits) -> Option<Self> {
         Self::among(&read(Path::new("/proc/self/cgroup"))?, &MountTable::read(), limits)
     }
@@ -113,7 +115,8 @@ impl Cgroup {
     }
 }
 
-/// A file in which the kernel counts the processes of a group that it has killed for its memory. It may be gone.
+/// A file in which the kernel counts the processes of a group that it has killed for its memory. It
+/// may be gone.
 #[derive(Debug)]
 pub(super) struct MemoryEvents(PathBuf);
 
@@ -134,7 +137,8 @@ impl Group {
     /// Makes a directory beneath `parent`, after removing those that were left there.
     fn new(parent: &Path) -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        // One launcher at a time: between making and locking it, a directory looks like one that was left.
+        // One launcher at a time: between making and locking it, a directory looks like one that
+        // was left.
         let turn = FileLock::exclusive_within(open(parent, OFlags::DIRECTORY)?, SWEEP_TIMEOUT).ok()??;
         sweep(parent);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -179,7 +183,8 @@ fn sweep(parent: &Path) {
     }
 }
 
-/// Whether a group can only be one of a launcher: a service or a container may be called `picoclaw-gateway`.
+/// Whether a group can only be one of a launcher: a service or a container may be called
+/// `picoclaw-gateway`.
 fn is_own_name(name: &str) -> bool {
     let numbers = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
     numbers.is_some_and(|(pid, number)| pid.parse::<u32>().is_ok() && number.parse::<u32>().is_ok())

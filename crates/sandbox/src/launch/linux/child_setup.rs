@@ -32,7 +32,8 @@ pub struct ChildSetup {
     pub(crate) tree_limits: TreeLimits,
     /// Directories inside the cage that lie on a tmpfs of its own.
     pub(crate) private_dirs: Vec<PathBuf>,
-    /// Files and directories of the host that the child sees read-only within a tree that it may write.
+    /// Files and directories of the host that the child sees read-only within a tree that it may
+    /// write.
     pub(crate) read_only: Vec<PathBuf>,
     /// The working directory; `None` where one of the command's steps enters it.
     pub(crate) work_dir: Option<OwnedFd>,
@@ -42,9 +43,11 @@ pub struct ChildSetup {
     pub(crate) scope: Option<Ruleset>,
     /// Other descriptors that steps name, open until the child has started.
     pub(crate) held: Vec<OwnedFd>,
-    /// A file to which a builder writes once the confinement is complete; while it is empty, an exit is the builder's.
+    /// A file to which a builder writes once the confinement is complete; while it is empty, an
+    /// exit is the builder's.
     pub(crate) ready_file: Option<OwnedFd>,
-    /// A program that builds the confinement and runs the command in it, with its arguments before the command's.
+    /// A program that builds the confinement and runs the command in it, with its arguments before
+    /// the command's.
     pub(crate) builder: Option<(PathBuf, Vec<OsString>)>,
 }
 
@@ -75,16 +78,17 @@ impl ChildSetup {
         self.namespaces & libc::CLONE_NEWNET as u32 != 0
     }
 
-    /// Puts the child into this network instead of one of its own. Its loopback is up already, and the child has no
-    /// capability over it.
+    /// Puts the child into this network instead of one of its own. Its loopback is up already, and
+    /// the child has no capability over it.
     pub fn join_network(&mut self, network: &ClosedNetwork) {
         self.namespaces &= !(libc::CLONE_NEWNET as u32);
         self.setup.retain(|step| *step != Step::LoopbackUp);
         self.network = Some(network.clone());
     }
 
-    /// Puts the supervisor into a Landlock domain that scopes signals, where this ABI has one. The command's own domain lies
-    /// within it, so the supervisor reaches the whole tree and nothing else.
+    /// Puts the supervisor into a Landlock domain that scopes signals, where this ABI has one. The
+    /// command's own domain lies within it, so the supervisor reaches the whole tree and nothing
+    /// else.
     pub(crate) fn scope_signals(mut self, abi: u32) -> io::Result<Self> {
         if abi >= SIGNALS_SCOPED {
             // Every domain denies renaming between directories unless it allows it.

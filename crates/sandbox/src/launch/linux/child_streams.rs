@@ -32,8 +32,9 @@ pub(super) struct ChildStreams {
     owned: Vec<OwnedFd>,
     /// The descriptors that become 0, 1 and 2.
     pub(super) numbers: [RawFd; 3],
-    /// Devices that become 0, 1 and 2, with their access modes. The child opens them in its own file tree: through a
-    /// descriptor of this process it could change the mode of the host's device.
+    /// Devices that become 0, 1 and 2, with their access modes. The child opens them in its own
+    /// file tree: through a descriptor of this process it could change the mode of the host's
+    /// device.
     pub(super) devices: [Option<(&'static CStr, OFlags)>; 3],
     pub(super) terminal: Option<ChildTerminal>,
 }
@@ -56,8 +57,8 @@ impl ChildStreams {
         })
     }
 
-    /// Allows the child to reopen inherited streams that are files (`/dev/stdin`, `/dev/stdout`) for the access that their
-    /// descriptors have.
+    /// Allows the child to reopen inherited streams that are files (`/dev/stdin`, `/dev/stdout`)
+    /// for the access that their descriptors have.
     fn allow_reopening(&self, rules: &Ruleset) {
         for (number, stream) in [(0, stdin()), (1, stdout()), (2, stderr())] {
             let is_inherited = self.numbers.get(number).is_some_and(|fd| usize::try_from(*fd) == Ok(number));

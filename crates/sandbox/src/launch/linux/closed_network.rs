@@ -12,7 +12,8 @@ use std::sync::Arc;
 pub struct ClosedNetwork(pub(super) Arc<NetNamespace>);
 
 impl ClosedNetwork {
-    /// Makes one, with a user namespace in which the user and the group are themselves, and no other is known.
+    /// Makes one, with a user namespace in which the user and the group are themselves, and no
+    /// other is known.
     pub fn new() -> io::Result<Self> {
         let map = |id: u32| CString::new(format!("{id} {id} 1\n")).unwrap_or_default();
         let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());

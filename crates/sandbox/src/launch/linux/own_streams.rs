@@ -1,8 +1,8 @@
 //! Connects a child with the standard streams of this process.
 //!
-//! Files are inherited, and devices that every cage has are opened there. A terminal is relayed by a pseudo-terminal. A
-//! pipe and a socket are relayed by a pipe, and so is a file that the child could change in ways for which it was not
-//! opened. Everything else is refused.
+//! Files are inherited, and devices that every cage has are opened there. A terminal is relayed by
+//! a pseudo-terminal. A pipe and a socket are relayed by a pipe, and so is a file that the child
+//! could change in ways for which it was not opened. Everything else is refused.
 //!
 //! Invariant: a child holds no terminal, pipe, socket, directory or device of this process.
 
@@ -41,7 +41,8 @@ pub(crate) struct RelayedTerminal {
 pub(crate) struct RelayedPipe {
     /// The stream's number: 0 is read, the others are written.
     pub(crate) stream: usize,
-    /// The stream is read from a pipe. What the child does not read stays there, for the next command of a script.
+    /// The stream is read from a pipe. What the child does not read stays there, for the next
+    /// command of a script.
     pub(crate) keeps_unread: bool,
     /// This process's end, non-blocking.
     pub(crate) pipe: OwnedFd,
@@ -168,8 +169,9 @@ fn relay_terminal(
             *place = slave;
         }
     }
-    // Only one that reads and writes the terminal surely is for the person at it. Other commands of a pipeline may read the
-    // same keys, so this one waits for the kernel to stop it: it then wants them.
+    // Only one that reads and writes the terminal surely is for the person at it. Other commands of
+    // a pipeline may read the same keys, so this one waits for the kernel to stop it: it then wants
+    // them.
     let starts_in_background = user.owner() == TerminalOwner::ThisSession && !(user.has(0) && user.has(1));
     if child.terminal.is_none() {
         child.terminal = Some(ChildTerminal { fd: slave, starts_in_background });
@@ -178,8 +180,8 @@ fn relay_terminal(
     Ok(())
 }
 
-/// Gives a pseudo-terminal the settings of the user's terminal, unless those are of another job at its prompt. Output from the
-/// background is allowed: this process writes it.
+/// Gives a pseudo-terminal the settings of the user's terminal, unless those are of another job at
+/// its prompt. Output from the background is allowed: this process writes it.
 fn copy_settings(user: &UserTerminal, master: &OwnedFd) -> rustix::io::Result<()> {
     let mut settings = match tcgetattr(stream(user.first())) {
         Ok(settings) if user.is_available() => settings,

@@ -60,8 +60,8 @@ impl PipePump {
         }
     }
 
-    /// Reads the streams to their end, for `time` at most. The last output of a pseudo-terminal can become readable after
-    /// its writer has ended.
+    /// Reads the streams to their end, for `time` at most. The last output of a pseudo-terminal can
+    /// become readable after its writer has ended.
     pub(super) fn drain(&mut self, time: Duration, sink: Sink<'_>) {
         let until = Instant::now() + time;
         self.stdin = None;

@@ -1,7 +1,7 @@
 //! The supervisors of this process: which are alive, and reaping those that have ended.
 //!
-//! A supervisor reports the end of its tree before it exits, since the kernel may take longer to remove its namespaces than
-//! the command ran. It is then reaped by a background thread.
+//! A supervisor reports the end of its tree before it exits, since the kernel may take longer to
+//! remove its namespaces than the command ran. It is then reaped by a background thread.
 
 use crate::launch::linux::harden::is_subreaper;
 use picoclaw_sys::linux::{ChildSpec, NetNamespace, Spawned, spawn};
@@ -40,7 +40,8 @@ fn queue() -> MutexGuard<'static, Queue> {
     QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a supervisor, from a thread that lives as long as this process: the kernel kills it when that thread ends.
+/// Starts a supervisor, from a thread that lives as long as this process: the kernel kills it when
+/// that thread ends.
 pub(super) fn spawn_supervisor(spec: &Arc<ChildSpec>) -> io::Result<Spawned> {
     static SPAWNER: Mutex<Option<Sender<SpawnRequest>>> = Mutex::new(None);
     if rustix::thread::gettid() == rustix::process::getpid() {
@@ -89,7 +90,8 @@ pub(super) fn make_network(uid_map: &CStr, gid_map: &CStr) -> io::Result<NetName
     NetNamespace::new(uid_map, gid_map)
 }
 
-/// Takes a supervisor off the list. Called before it is reaped: afterwards its pid may be a new supervisor's.
+/// Takes a supervisor off the list. Called before it is reaped: afterwards its pid may be a new
+/// supervisor's.
 pub(super) fn unregister(pid: i32) {
     supervisors().remove(&pid);
 }
@@ -134,8 +136,8 @@ pub(super) fn reap_in_background(pidfd: &Arc<OwnedFd>) {
     }
 }
 
-/// Waits until every supervisor that is about to exit has been reaped, for two seconds at most. For the end of the program:
-/// a parent that does not reap would keep them as zombies.
+/// Waits until every supervisor that is about to exit has been reaped, for two seconds at most. For
+/// the end of the program: a parent that does not reap would keep them as zombies.
 pub fn wait_for_supervisors() {
     let is_busy = |queue: &mut Queue| queue.in_progress > 0 || !queue.waiting.is_empty();
     drop(IS_DONE.wait_timeout_while(queue(), EXIT_TIMEOUT, is_busy).unwrap_or_else(PoisonError::into_inner));

@@ -10,7 +10,8 @@ use crate::launch::spec::LaunchSpec;
 use crate::launch::status::{Finished, Status};
 use std::time::Instant;
 
-/// Runs a child as [`run_to_end`](crate::launch::run_to_end) does; kills the tree when `cancel` is cancelled, and passes output to `on_output` as it comes.
+/// Runs a child as [`run_to_end`](crate::launch::run_to_end) does; kills the tree when `cancel` is
+/// cancelled, and passes output to `on_output` as it comes.
 pub fn run_with_output(
     spec: LaunchSpec,
     cancel: &CancelToken,

@@ -15,8 +15,8 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long after SIGTERM a supervisor is killed itself, and the rest of its tree with it: the two seconds that processes
-/// have, and a moment more for a supervisor that is about to end them.
+/// How long after SIGTERM a supervisor is killed itself, and the rest of its tree with it: the two
+/// seconds that processes have, and a moment more for a supervisor that is about to end them.
 pub(crate) const TERMINATE_TIMEOUT: Duration = Duration::from_millis(2_200);
 
 /// A running child and its pipes. Dropping it kills the child and everything it started.
@@ -48,14 +48,14 @@ impl Running {
         self.supervisor.pid()
     }
 
-    /// The pidfd of its supervisor, for an event loop: readable when the supervisor has exited. The child's end may be
-    /// reported earlier.
+    /// The pidfd of its supervisor, for an event loop: readable when the supervisor has exited. The
+    /// child's end may be reported earlier.
     pub fn pidfd(&self) -> BorrowedFd<'_> {
         self.supervisor.pidfd()
     }
 
-    /// Readable when the supervisor has reported something, such as an end or a stop. To be asked for before each wait: when
-    /// the supervisor has closed its end, this is the pidfd.
+    /// Readable when the supervisor has reported something, such as an end or a stop. To be asked
+    /// for before each wait: when the supervisor has closed its end, this is the pidfd.
     pub fn report_fd(&self) -> BorrowedFd<'_> {
         self.supervisor.report_fd()
     }
@@ -65,7 +65,8 @@ impl Running {
         self.supervisor.take_counters()
     }
 
-    /// The signal by which the command was stopped since the last call. It stays stopped until it is sent SIGCONT.
+    /// The signal by which the command was stopped since the last call. It stays stopped until it
+    /// is sent SIGCONT.
     pub fn take_stop(&self) -> Option<Signal> {
         self.supervisor.take_stop()
     }
@@ -120,7 +121,8 @@ impl Running {
         Status::TimedOut
     }
 
-    /// Kills the supervisor, and the rest of the tree with it, of a tree that was told to end and has not. Returns at once.
+    /// Kills the supervisor, and the rest of the tree with it, of a tree that was told to end and
+    /// has not. Returns at once.
     pub(crate) fn kill_supervisor(&self) {
         self.supervisor.kill_supervisor();
     }

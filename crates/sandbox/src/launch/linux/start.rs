@@ -109,8 +109,8 @@ impl StartingChild {
     }
 }
 
-/// The interpreter that a script names in its first line. The child may have put anything in its place, such as a FIFO or
-/// a link to a device: only a regular file is opened.
+/// The interpreter that a script names in its first line. The child may have put anything in its
+/// place, such as a FIFO or a link to a device: only a regular file is opened.
 fn interpreter(program: &Path) -> Option<String> {
     let found = openat(CWD, program, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
     if FileType::from_raw_mode(fstat(&found).ok()?.st_mode) != FileType::RegularFile {
@@ -166,10 +166,11 @@ fn child_spec(spec: &mut LaunchSpec, streams: &ChildStreams) -> Result<ChildSpec
     })
 }
 
-/// With a terminal the command gets a process group of its own in the supervisor's session. The group has a parent in its
-/// session, so a terminal's suspend key can stop it; and since the command does not lead the session, it cannot acquire
-/// another terminal by opening one. Without a terminal it gets a session of its own: the scheduler divides processor time
-/// among sessions first, so a busy tree does not keep its supervisor from running.
+/// With a terminal the command gets a process group of its own in the supervisor's session. The
+/// group has a parent in its session, so a terminal's suspend key can stop it; and since the
+/// command does not lead the session, it cannot acquire another terminal by opening one. Without a
+/// terminal it gets a session of its own: the scheduler divides processor time among sessions
+/// first, so a busy tree does not keep its supervisor from running.
 fn terminal_steps(terminal: Option<ChildTerminal>) -> (Vec<Step>, Vec<Step>) {
     let Some(ChildTerminal { fd, starts_in_background }) = terminal else {
         return (Vec::new(), vec![Step::NewSession]);
@@ -183,9 +184,9 @@ fn terminal_steps(terminal: Option<ChildTerminal>) -> (Vec<Step>, Vec<Step>) {
 
 type Environment = Vec<(OsString, OsString)>;
 
-/// The program to execute, its arguments and its environment: those of the command, or of bubblewrap, which confines and
-/// runs it. What a dynamic loader obeys in the environment is for the command alone: in that of bubblewrap it could name
-/// a library that an earlier command wrote.
+/// The program to execute, its arguments and its environment: those of the command, or of
+/// bubblewrap, which confines and runs it. What a dynamic loader obeys in the environment is for
+/// the command alone: in that of bubblewrap it could name a library that an earlier command wrote.
 fn command_line(spec: &LaunchSpec) -> (PathBuf, Vec<OsString>, Environment) {
     let environment = spec.environment.clone();
     let Some((builder, arguments)) = &spec.setup.builder else {

@@ -19,7 +19,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// What a supervisor opens in its cage: the directory of [`TmpUsage`] and the files of [`NetCounters`].
+/// What a supervisor opens in its cage: the directory of [`TmpUsage`] and the files of
+/// [`NetCounters`].
 pub(super) const OPENED: [&CStr; 3] = [c"/tmp", c"/proc/self/net/snmp", c"/proc/self/net/snmp6"];
 /// The exit code for a confinement that could not be built.
 const SETUP_FAILED: i32 = 125;
@@ -107,7 +108,8 @@ impl SupervisorHandle {
         (state.tmp, state.counters) = (None, [None, None]);
     }
 
-    /// The counters of a supervisor's network namespace, once it has reported that the command runs.
+    /// The counters of a supervisor's network namespace, once it has reported that the command
+    /// runs.
     pub(super) fn take_counters(&self) -> NetCounters {
         let [ipv4, ipv6] = std::mem::take(&mut self.state().counters);
         NetCounters::new(ipv4, ipv6)
@@ -127,7 +129,8 @@ impl SupervisorHandle {
         let _ = send(&self.control, &command.encode(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
     }
 
-    /// Waits for the first report, which says whether the command runs; `None` when the supervisor ended without one.
+    /// Waits for the first report, which says whether the command runs; `None` when the supervisor
+    /// ended without one.
     pub(super) fn first_report(&self) -> Option<Report> {
         loop {
             let mut state = self.state();
@@ -181,14 +184,15 @@ impl SupervisorHandle {
         }
     }
 
-    /// Whether nearly as many tasks were counted as there may be. Between two counts there may have been more.
+    /// Whether nearly as many tasks were counted as there may be. Between two counts there may have
+    /// been more.
     fn had_most_tasks(&self) -> bool {
         let (seen, limit) = (self.max_tasks.load(Ordering::Relaxed), self.limits.processes);
         limit > 0 && seen >= limit - limit / 16
     }
 
-    /// The exit code of a builder that never ran the command is about the confinement. The kernel kills one process at the
-    /// memory limit, which need not be the command.
+    /// The exit code of a builder that never ran the command is about the confinement. The kernel
+    /// kills one process at the memory limit, which need not be the command.
     fn command_status(&self, status: Status) -> Status {
         if self.cgroup.as_ref().is_some_and(Cgroup::ran_out_of_memory) {
             return Status::OutOfMemory;
@@ -222,13 +226,13 @@ impl SupervisorHandle {
         }
     }
 
-    /// Kills a supervisor that does not answer. The kernel or its killer ends its tree with it; orphans are killed when it is
-    /// reaped.
+    /// Kills a supervisor that does not answer. The kernel or its killer ends its tree with it;
+    /// orphans are killed when it is reaped.
     pub(super) fn kill_supervisor(&self) {
         let state = self.state();
         if self.has_killer && !state.is_reaped {
-            // A supervisor that has used its share of the processor among a thousand busy processes dies late of a signal; its
-            // killer has not used any.
+            // A supervisor that has used its share of the processor among a thousand busy processes
+            // dies late of a signal; its killer has not used any.
             let group = Pid::from_raw(self.pid);
             let _ = group.map(|group| kill_process_group(group, KILLER_SIGNAL));
         }
@@ -251,7 +255,8 @@ impl SupervisorHandle {
             };
             state.first = state.first.or(Some(report));
             match report {
-                // A memory limit that was reported before explains the signal that ended the command.
+                // A memory limit that was reported before explains the signal that ended the
+                // command.
                 Report::CommandEnded(status) => {
                     state.status = state.status.or(Some(status_from_wait(status)));
                 }

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The part of the tmpfs that is left when it counts as full: programs remove their files after an error, so the last
-/// look may come before it or after it.
+/// The part of the tmpfs that is left when it counts as full: programs remove their files after an
+/// error, so the last look may come before it or after it.
 const FREE_PART: u64 = 16;
 
 /// The tmpfs behind `/tmp` of one cage. It can be read when its processes have ended.
@@ -26,8 +26,8 @@ impl TmpUsage {
         let _ = is_tmpfs.then(|| self.dir.set(dir));
     }
 
-    /// Looks for it where the supervisor, outside of bubblewrap's mount namespace, cannot open it: in the processes that it
-    /// started. Nothing until the cage is there.
+    /// Looks for it where the supervisor, outside of bubblewrap's mount namespace, cannot open it:
+    /// in the processes that it started. Nothing until the cage is there.
     pub(super) fn find(&self, supervisor: i32) {
         if self.dir.get().is_none() {
             let pids = descendants(supervisor).unwrap_or_default();

@@ -1,8 +1,9 @@
 //! The memory of a process tree where no cgroup counts it, read from `/proc`.
 //!
-//! Not seen: memory that no process of the tree has mapped or open, such as pages of a shared mapping that only a dead
-//! process touched, descriptors in flight or in the table of a single thread, descriptors of a
-//! program whose file is executable but not readable (such a process is not dumpable), socket and pipe buffers, and page tables.
+//! Not seen: memory that no process of the tree has mapped or open, such as pages of a shared
+//! mapping that only a dead process touched, descriptors in flight or in the table of a single
+//! thread, descriptors of a program whose file is executable but not readable (such a process is
+//! not dumpable), socket and pipe buffers, and page tables.
 
 use rustix::fs::{AtFlags, CWD, MemfdFlags, Mode, OFlags, fstat, fstatfs, openat, statat};
 use std::collections::{HashMap, HashSet};
@@ -34,7 +35,8 @@ pub(super) enum Kinds {
 struct Resident {
     /// A thread of it that has not ended.
     pid: i32,
-    /// Anonymous memory, in memory or swapped out. What it shares with others by fork is counted for each.
+    /// Anonymous memory, in memory or swapped out. What it shares with others by fork is counted
+    /// for each.
     anonymous: u64,
     /// Shared memory that it has mapped.
     shared: u64,
@@ -46,8 +48,9 @@ impl TreeMemory {
         Ok(Self { shared_device: fstat(memfd)?.st_dev, private_dirs })
     }
 
-    /// Whether these processes have more than `limit` bytes. Exact numbers are slow to read, so they are read only where the
-    /// sum for each process, which counts shared pages more than once, is above the limit.
+    /// Whether these processes have more than `limit` bytes. Exact numbers are slow to read, so
+    /// they are read only where the sum for each process, which counts shared pages more than once,
+    /// is above the limit.
     pub(super) fn exceeds(&self, pids: &[i32], limit: u64, kinds: Kinds) -> io::Result<bool> {
         let found: Vec<Option<Resident>> =
             pids.iter().map(|pid| resident(*pid)).collect::<io::Result<_>>()?;
@@ -160,8 +163,8 @@ fn tmpfs_usage(dir: &Path) -> Option<(u64, u64)> {
     (system.f_type == TMPFS_MAGIC).then_some((fstat(&dir).ok()?.st_dev, used))
 }
 
-/// The memory of a process; `None` if it has ended. Its first thread may have ended before the others; then it says nothing
-/// of them.
+/// The memory of a process; `None` if it has ended. Its first thread may have ended before the
+/// others; then it says nothing of them.
 fn resident(pid: i32) -> io::Result<Option<Resident>> {
     if let Some(found) = resident_by_thread(pid)? {
         return Ok(Some(found));
@@ -190,9 +193,10 @@ fn has_ended(why: &io::Error) -> bool {
     why.kind() == io::ErrorKind::NotFound || why.raw_os_error() == Some(libc::ESRCH)
 }
 
-/// The anonymous memory of a process, in memory or swapped out, where a page of several processes counts in part. The parts
-/// add up to somewhat more than the page while processes that share it end. Nothing for a process that has ended since it
-/// was counted; all of it for one that may not be looked into.
+/// The anonymous memory of a process, in memory or swapped out, where a page of several processes
+/// counts in part. The parts add up to somewhat more than the page while processes that share it
+/// end. Nothing for a process that has ended since it was counted; all of it for one that may not
+/// be looked into.
 fn proportional(process: &Resident) -> u64 {
     let rollup = match read_file(process.pid, "smaps_rollup") {
         Ok(text) => text,
@@ -209,7 +213,8 @@ fn kibibytes(field: Option<&str>) -> Option<u64> {
     field?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// A file of `/proc`. Names of processes and paths in it are the child's to choose, and need not be UTF-8.
+/// A file of `/proc`. Names of processes and paths in it are the child's to choose, and need not be
+/// UTF-8.
 #[expect(clippy::disallowed_methods, reason = "procfs describes a child; no tool names the path")]
 fn read_file(pid: i32, file: &str) -> io::Result<String> {
     fs::read(format!("/proc/{pid}/{file}")).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())

@@ -30,8 +30,8 @@ pub(crate) struct UserTerminal {
     owner: TerminalOwner,
     device: Dev,
     streams: Vec<usize>,
-    /// The same terminal in non-blocking mode, which set on a stream would concern every process that shares it. `None` where
-    /// it cannot be opened again.
+    /// The same terminal in non-blocking mode, which set on a stream would concern every process
+    /// that shares it. `None` where it cannot be opened again.
     reopened: Option<OwnedFd>,
 }
 
@@ -43,7 +43,8 @@ impl UserTerminal {
         Self { owner: owner(number, device), device, streams: vec![number], reopened }
     }
 
-    /// Whether a stream with this device number leads to it as well. A session has one terminal, by whatever name.
+    /// Whether a stream with this device number leads to it as well. A session has one terminal, by
+    /// whatever name.
     pub(super) fn is_behind(&self, number: usize, device: Dev) -> bool {
         match self.owner {
             TerminalOwner::ThisSession => is_foreground(stream(number)).is_some(),
@@ -73,8 +74,9 @@ impl UserTerminal {
         self.streams.first().copied().unwrap_or(0)
     }
 
-    /// Whether keys may be read and settings changed: this process is in the foreground of it, or no session has it. What is
-    /// typed at the prompt of another job or session is not for the child.
+    /// Whether keys may be read and settings changed: this process is in the foreground of it, or
+    /// no session has it. What is typed at the prompt of another job or session is not for the
+    /// child.
     pub(crate) fn is_available(&self) -> bool {
         match self.owner {
             TerminalOwner::ThisSession => is_foreground(stream(self.first())) == Some(true),
@@ -123,8 +125,8 @@ fn owner(number: usize, device: Dev) -> TerminalOwner {
     }
 }
 
-/// Whether a terminal is the controlling terminal of a process, as far as this process can see. `/dev/tty` and `/dev/console`
-/// do not tell which terminal they are.
+/// Whether a terminal is the controlling terminal of a process, as far as this process can see.
+/// `/dev/tty` and `/dev/console` do not tell which terminal they are.
 fn has_session(device: Dev) -> bool {
     let Ok(processes) = std::fs::read_dir("/proc") else { return true };
     let number = device_number(device);

@@ -1,7 +1,8 @@
-//! Ends a tree at its limits, from a thread of this process: the tree can neither signal nor outnumber it.
+//! Ends a tree at its limits, from a thread of this process: the tree can neither signal nor
+//! outnumber it.
 //!
-//! Where a cgroup counts, the kernel refuses forks and kills one process at the memory limit, and this thread the rest.
-//! Elsewhere it counts by itself, as often as a count is short.
+//! Where a cgroup counts, the kernel refuses forks and kills one process at the memory limit, and
+//! this thread the rest. Elsewhere it counts by itself, as often as a count is short.
 
 use crate::launch::linux::cgroup::{Cgroup, MemoryEvents, TreeLimits};
 use crate::launch::linux::supervisor_handle::{SupervisorHandle, wait_readable};
@@ -51,7 +52,8 @@ pub(super) fn watch(
 }
 
 struct Watch {
-    /// The last holder reaps the supervisor before the program ends, so this thread is none while it counts.
+    /// The last holder reaps the supervisor before the program ends, so this thread is none while
+    /// it counts.
     supervisor: Weak<SupervisorHandle>,
     pid: i32,
     cgroup: Option<MemoryEvents>,

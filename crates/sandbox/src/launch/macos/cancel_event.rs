@@ -4,7 +4,8 @@ use crate::launch::cancel::CancelToken;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Readable once cancelled. Where the kernel gave none, cancellation is noticed before and after each wait.
+/// Readable once cancelled. Where the kernel gave none, cancellation is noticed before and after
+/// each wait.
 #[derive(Debug)]
 pub(in crate::launch) struct CancelEvent(Option<(PipeReader, PipeWriter)>);
 

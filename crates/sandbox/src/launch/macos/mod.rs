@@ -1,4 +1,5 @@
-//! Children on macOS: each leads a session and a process group of its own, which is ended with its [`Running`].
+//! Children on macOS: each leads a session and a process group of its own, which is ended with its
+//! [`Running`].
 //!
 //! A process that leaves the group is not ended, and nothing is when this program is killed.
 

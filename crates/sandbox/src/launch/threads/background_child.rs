@@ -42,7 +42,8 @@ impl BackgroundChild {
         self.child.pid()
     }
 
-    /// Writes all of `bytes` to its standard input. A child that does not read in time gets no more input.
+    /// Writes all of `bytes` to its standard input. A child that does not read in time gets no more
+    /// input.
     pub(in crate::launch) fn write(&self, bytes: &[u8]) -> Result<(), BackgroundError> {
         let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(Input { requests, written }) = input.as_ref() else { return Err(BackgroundError::NoInput) };

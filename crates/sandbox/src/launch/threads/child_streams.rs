@@ -32,7 +32,8 @@ impl ChildStreams {
     }
 }
 
-/// Opens both ends of what `streams` describes. The streams of this process are relayed by pipes; see [`crate::terminal`].
+/// Opens both ends of what `streams` describes. The streams of this process are relayed by pipes;
+/// see [`crate::terminal`].
 pub(in crate::launch) fn open(streams: Streams) -> Result<(ParentStreams, ChildStreams), LaunchError> {
     let (stdin, output) = match streams {
         Streams::Plain { stdin, output } => (stdin, output),

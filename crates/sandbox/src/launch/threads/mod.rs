@@ -1,4 +1,5 @@
-//! Children of systems without a supervisor. Threads read and write their pipes, and wait for their end.
+//! Children of systems without a supervisor. Threads read and write their pipes, and wait for their
+//! end.
 
 mod background_child;
 mod child_streams;

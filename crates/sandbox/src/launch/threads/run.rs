@@ -17,7 +17,8 @@ use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a tree that is to end and has not is killed: one signal may miss a process that is just being started.
+/// How often a tree that is to end and has not is killed: one signal may miss a process that is
+/// just being started.
 const KILL_INTERVAL: Duration = Duration::from_secs(3);
 /// The size of a read buffer.
 const BUFFER: usize = 64 << 10;
@@ -33,7 +34,8 @@ enum Event {
     Woken,
 }
 
-/// Runs a child as [`run_to_end`](crate::launch::run_to_end) does; kills the tree when `cancel` is cancelled, and passes output to `on_output` as it comes.
+/// Runs a child as [`run_to_end`](crate::launch::run_to_end) does; kills the tree when `cancel` is
+/// cancelled, and passes output to `on_output` as it comes.
 pub fn run_with_output(
     spec: LaunchSpec,
     cancel: &CancelToken,

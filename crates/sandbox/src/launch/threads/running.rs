@@ -43,8 +43,8 @@ impl Running {
         self.child.end();
     }
 
-    /// The limit of its tree that a child which ended like this has reached. A job refuses at its limits and ends nothing;
-    /// other systems have no limits.
+    /// The limit of its tree that a child which ended like this has reached. A job refuses at its
+    /// limits and ends nothing; other systems have no limits.
     pub fn reached_limit(&self, _status: Status) -> Option<Limit> {
         None
     }

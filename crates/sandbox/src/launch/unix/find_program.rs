@@ -7,8 +7,9 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The absolute path of the executable `name`, as a shell finds it: a name with a slash relative to `from`, any other along
-/// `path`. Relative entries of `path` are skipped, since they depend on the working directory.
+/// The absolute path of the executable `name`, as a shell finds it: a name with a slash relative to
+/// `from`, any other along `path`. Relative entries of `path` are skipped, since they depend on the
+/// working directory.
 pub fn find_program(name: &OsStr, path: &OsStr, from: &Path) -> Result<PathBuf, ProgramError> {
     let missing = || ProgramError::NotFound { program: PathBuf::from(name) };
     if name.is_empty() || name.as_encoded_bytes().contains(&0) {
@@ -32,8 +33,8 @@ pub fn find_program(name: &OsStr, path: &OsStr, from: &Path) -> Result<PathBuf, 
     Err(refused.unwrap_or_else(missing))
 }
 
-/// The path without `.` and `..`, where that is the same file: a cage shows a program at its path, and dots would need more
-/// directories there.
+/// The path without `.` and `..`, where that is the same file: a cage shows a program at its path,
+/// and dots would need more directories there.
 fn normalize(program: PathBuf) -> PathBuf {
     let is_same = |clean: &CleanPath| {
         let stat = |path: &Path| rustix::fs::statat(CWD, path, AtFlags::empty()).ok();

@@ -5,13 +5,15 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The extensions of programs. `PATHEXT` is not asked: a batch file cannot be started without `cmd`.
+/// The extensions of programs. `PATHEXT` is not asked: a batch file cannot be started without
+/// `cmd`.
 const EXTENSIONS: [&str; 2] = [".exe", ".com"];
 const BATCH_EXTENSIONS: [&str; 2] = [".cmd", ".bat"];
 
-/// The absolute path of the executable `name`: a name with a separator relative to `from`, any other along `path`. The
-/// current directory and relative entries of `path` are skipped. A name without an extension is never a program: beside
-/// `npx.cmd` lies `npx`, a script for other systems.
+/// The absolute path of the executable `name`: a name with a separator relative to `from`, any
+/// other along `path`. The current directory and relative entries of `path` are skipped. A name
+/// without an extension is never a program: beside `npx.cmd` lies `npx`, a script for other
+/// systems.
 pub fn find_program(name: &OsStr, path: &OsStr, from: &Path) -> Result<PathBuf, ProgramError> {
     let missing = || ProgramError::NotFound { program: PathBuf::from(name) };
     if name.is_empty() || name.as_encoded_bytes().contains(&0) {

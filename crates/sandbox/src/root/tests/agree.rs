@@ -1,6 +1,7 @@
 //! Both engines, and the kernel itself, agree on random trees.
 //!
-//! Invariant: whatever the walking resolver opens is what the kernel would have opened, and lies in the workspace.
+//! Invariant: whatever the walking resolver opens is what the kernel would have opened, and lies in
+//! the workspace.
 
 use super::fixture::{ALL, Fixture, rounds};
 use super::table::fact;

@@ -1,4 +1,5 @@
-//! A workspace, an instance and an outside, each in a directory of its own, and trees written as text.
+//! A workspace, an instance and an outside, each in a directory of its own, and trees written as
+//! text.
 //!
 //! Invariant: a test inspects the tree by path, from outside the code under test.
 #![expect(clippy::disallowed_methods, reason = "a test builds and checks its trees from outside, by path")]
@@ -111,8 +112,8 @@ impl Fixture {
         .fold(text.to_owned(), |text, (word, path)| text.replace(word, path.to_str().unwrap()))
     }
 
-    /// Builds one line of a tree: `dir d`, `file f = text`, `link l -> target`, `hard h = file`, `fifo p`,
-    /// `socket s`, `mode 0755 f`.
+    /// Builds one line of a tree: `dir d`, `file f = text`, `link l -> target`, `hard h = file`,
+    /// `fifo p`, `socket s`, `mode 0755 f`.
     pub(super) fn build(&self, line: &str) {
         self.try_build(line).unwrap_or_else(|fault| panic!("`{line}`: {fault}"));
     }

@@ -66,7 +66,8 @@ fn a_deep_path_that_the_kernel_takes_is_written_and_read() {
     let path = vec!["x"; 1_500].join("/");
     fixture.write(&path, b"deep").unwrap();
     assert_eq!(fixture.read(&path).unwrap(), b"deep");
-    // The walking resolver keeps a handle on every directory, and says so rather than use them all up.
+    // The walking resolver keeps a handle on every directory, and says so rather than use them all
+    // up.
     let poor =
         Root::open_without(&fixture.workspace(), crate::root::DisabledKernelFeatures::Openat2).unwrap();
     let fault =
@@ -196,7 +197,8 @@ fn a_hard_link_is_refused_when_there_is_too_much_to_search() {
     fixture.build("file a = x");
     fixture.build("hard b = a");
     assert!(fixture.read("b").is_ok());
-    // Something in the instance that cannot be looked into: whether the link leads there is not known.
+    // Something in the instance that cannot be looked into: whether the link leads there is not
+    // known.
     let mut deep = fixture.home().join("state");
     for _ in 0..200 {
         deep.push("x");

@@ -31,7 +31,8 @@ pub(super) fn part(name: &str, workspace: &Path) -> Command {
     command
 }
 
-/// Not a test of its own: what a started copy does. Without a part it has nothing to do, and says so.
+/// Not a test of its own: what a started copy does. Without a part it has nothing to do, and says
+/// so.
 #[test]
 fn play_a_part() {
     let (Ok(part), Some(workspace)) = (std::env::var(PART), std::env::var_os(WHERE)) else {
@@ -261,7 +262,8 @@ fn among_mounts() {
         ProtectedInodes::of(&zones),
         WriteContext::new(&home.join("state/locks"), Duration::from_secs(1)).unwrap(),
     );
-    // Systems without `O_PATH` have no bind mounts, and a file's mount shows on a descriptor of the file alone.
+    // Systems without `O_PATH` have no bind mounts, and a file's mount shows on a descriptor of the
+    // file alone.
     let is_asked = |disabled: &DisabledKernelFeatures| *disabled != DisabledKernelFeatures::PathDescriptors;
     for disabled in super::fixture::KERNELS.into_iter().filter(is_asked) {
         let root = Root::open_without(&workspace, disabled).unwrap();

@@ -14,7 +14,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// `d` is a directory or a link to the outside, in turns; `deep/b` is this directory or that; all as fast as the kernel can.
+/// `d` is a directory or a link to the outside, in turns; `deep/b` is this directory or that; all
+/// as fast as the kernel can.
 fn arena() -> Fixture {
     let fixture = Fixture::in_memory();
     for line in [

@@ -1,7 +1,7 @@
 //! Copies bytes between a stream of this process and the pipe that stands in for it.
 //!
-//! Input from a pipe is duplicated, and taken out of that pipe once the child has read it: a script that is read from
-//! there continues with what its commands leave.
+//! Input from a pipe is duplicated, and taken out of that pipe once the child has read it: a script
+//! that is read from there continues with what its commands leave.
 
 use super::nonblocking::{is_ready, read_ready, write_ready};
 use super::poll_fd;
@@ -15,7 +15,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 pub(super) struct PipeRelay {
     relayed: RelayedPipe,
     bytes: Vec<u8>,
-    /// How many bytes at the front of the input the child's pipe holds, or held before the child read them.
+    /// How many bytes at the front of the input the child's pipe holds, or held before the child
+    /// read them.
     duplicated: usize,
     is_open: bool,
 }
@@ -81,7 +82,8 @@ impl PipeRelay {
         is_moved
     }
 
-    /// Duplicates the next piece of the input once the child has read the one before; whether there was one.
+    /// Duplicates the next piece of the input once the child has read the one before; whether there
+    /// was one.
     fn duplicate(&mut self) -> bool {
         const MOST: usize = 64 << 10;
         // The child's pipe has room for one buffer, so it can be written when it is empty.

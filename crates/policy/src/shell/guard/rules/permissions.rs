@@ -5,8 +5,8 @@ use super::{Rule, always};
 use crate::shell::guard::options::NamedCommand;
 use crate::shell::guard::partial_word::is_marked;
 
-/// The modes of a `chmod`: its first operand, or every word that begins with a dash and is no option
-/// (`chmod -x f`, `chmod f -x+s`).
+/// The modes of a `chmod`: its first operand, or every word that begins with a dash and is no
+/// option (`chmod -x f`, `chmod f -x+s`).
 fn modes<'c>(call: &NamedCommand<'c>) -> Vec<&'c str> {
     let args = || call.args.iter().map(|arg| arg.as_str());
     if args().any(|arg| arg.starts_with("--ref")) {
