@@ -201,7 +201,8 @@ fn print_missed(
     let (missed_network, was_refused) = (child.missed_network(), child.was_refused());
     let report = child.finish(status);
     print_report(&report, "picoclaw run: ");
-    for path in protected.iter().filter(|path| !report.refused.contains(*path)) {
+    // What was refused is the cause; the rest is a guess.
+    for path in protected.iter().filter(|_| report.refused.is_empty()) {
         print::note(&format!("hint: `{path}` is protected; `--unprotect {path}` lets the command change it"));
     }
     // A home is never to be shown as a whole.
@@ -213,7 +214,7 @@ fn print_missed(
         print::note(
             "hint: a port of this cage's own loopback refused a connection; `--net host` reaches the services of this host",
         );
-    } else if text.fetches_packages() && !asked.has_open_network() {
+    } else if text.fetches_packages() && !asked.has_open_network() && hidden.is_empty() {
         print::note(
             "hint: this cage has no network, and its own caches of packages: `--net host` opens it, \
              `--cache shared` shows what you have downloaded",
@@ -225,6 +226,11 @@ fn print_missed(
         );
     }
     print_debugger(text.debugger().filter(|_| !asked.is_debugged()));
+    if let Some(program) = text.user_switcher() {
+        print::note(&format!(
+            "hint: a cage has one user, which `{program}` cannot change; run the command without it"
+        ));
+    }
     if let Some(program) = text.sandboxed_browser() {
         print::note(&format!(
             "hint: the sandbox of `{program}` does not start in this cage, which confines it instead; `--no-sandbox` skips it"

@@ -31,6 +31,9 @@ const BROWSERS: [&str; 7] = [
     "electron",
 ];
 
+/// Programs that act as another user.
+const USER_SWITCHERS: [&str; 5] = ["sudo", "su", "doas", "pkexec", "runuser"];
+
 /// Programs that fetch packages, with their commands that do; none is all of them.
 const FETCHING: [(&str, &str); 24] = [
     ("pip", "install download wheel"),
@@ -67,6 +70,8 @@ const REMOVERS: [&str; 4] = ["mv", "rm", "rmdir", "rsync"];
 
 /// Commands of git that change or remove what is protected without naming it.
 const GIT_COMMANDS: [&str; 6] = ["clean", "worktree", "submodule", "lfs", "init", "remote"];
+/// What only reads, of those.
+const GIT_READS: [&str; 7] = ["list", "show", "status", "summary", "get-url", "-v", "--verbose"];
 
 impl CommandText {
     pub(crate) fn of(command: &[OsString]) -> Self {
@@ -126,6 +131,11 @@ impl CommandText {
         DEBUGGERS[..PROMPTS].iter().find(|known| **known == first && !is_asked_about).copied()
     }
 
+    /// The program that acts as another user, of which a cage has none.
+    pub(crate) fn user_switcher(&self) -> Option<&'static str> {
+        self.program(&USER_SWITCHERS)
+    }
+
     /// The browser that starts a sandbox of its own.
     pub(crate) fn sandboxed_browser(&self) -> Option<&'static str> {
         let is_off = |word: &String| word.contains("--no-sandbox");
@@ -152,7 +162,8 @@ impl CommandText {
     pub(crate) fn changes_work_tree(&self) -> bool {
         self.commands.iter().any(|command| {
             let is_git = command.first().is_some_and(|first| file_name(first) == "git");
-            is_git && command.iter().any(|word| GIT_COMMANDS.contains(&word.as_str()))
+            let names = |words: &[&str]| command.iter().any(|word| words.contains(&word.as_str()));
+            is_git && names(&GIT_COMMANDS) && !names(&GIT_READS)
         })
     }
 
@@ -221,6 +232,7 @@ mod tests {
             ("a program by its name alone", &["npx", "-y", "cowsay"], true, false),
             ("git cleans", &["git", "clean", "-fdx"], false, true),
             ("git looks", &["git", "status"], false, false),
+            ("git lists", &["git", "worktree", "list"], false, false),
             ("nothing", &[], false, false),
         ] {
             let text = text(words);

@@ -47,6 +47,7 @@ const DOCUMENTS: &[(&str, &str)] = documents![
     "docs/guide/16-bounds.md",
     "docs/guide/17-recipes.md",
     "docs/guide/18-windows.md",
+    "docs/guide/19-troubleshooting.md",
     "deploy/README.md",
     "docs/kernel-features.md",
 ];

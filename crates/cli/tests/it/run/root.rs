@@ -339,6 +339,7 @@ fn a_failed_command_is_followed_by_the_flag_that_it_lacks() {
         ("a repository that is removed", "rm -rf nested", "`--unprotect nested/.git` lets".to_owned()),
         ("what git removes", "git clean -fdxq && false", "`--unprotect .vscode` lets".to_owned()),
         ("a package", "false || pip install six", "`--net host` opens it, `--cache shared` shows".to_owned()),
+        ("another user", "exit 1; sudo true", "a cage has one user, which `sudo` cannot change".to_owned()),
     ] {
         let ran = project.sh(line);
         assert!(ran.code != 0 && ran.stderr.contains(&flag), "{why}: {ran:?}");
