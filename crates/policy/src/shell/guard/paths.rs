@@ -261,7 +261,7 @@ impl Interpreter<'_> {
     fn is_own(&self, path: &CleanPath) -> bool {
         let beneath = |own: &CleanPath| path.below(own).is_some_and(|rest| !holds_credentials(rest));
         self.context.zones.in_workspace(path).is_some()
-            || self.context.confinement.holds_paths() && self.context.own.iter().any(beneath)
+            || self.is_walled() && self.context.own.iter().any(beneath)
     }
 
     /// Whether something Protected is open to the command all the same: its own home, or a fact
