@@ -1,14 +1,13 @@
 //! Sockets on Linux: connecting within a wait limit, and waiting for readiness.
 
 use super::wait_limit::{Readiness, WaitLimit};
-use picoclaw_sys::linux::poll_until;
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
-use std::time::Instant;
+use std::time::Duration;
 
 /// Connects to an address; the socket is non-blocking.
 pub(super) fn dial(address: SocketAddr, limit: &WaitLimit) -> io::Result<TcpStream> {
@@ -41,7 +40,12 @@ impl WaitLimit {
             };
             let mut fds = vec![PollFd::new(&fd, events)];
             fds.extend(self.cancel().event_fd().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
-            poll_until(&mut fds, Some(Instant::now() + time))?;
+            // Rounded up to a millisecond: a wait must not spin at its end.
+            let time = Timespec::try_from(time.max(Duration::from_millis(1))).map_err(io::Error::other)?;
+            match poll(&mut fds, Some(&time)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(why) => return Err(why.into()),
+            }
             let is_ready = fds.first().is_some_and(|fd| !fd.revents().is_empty());
             self.left()?;
             if is_ready {

@@ -10,9 +10,9 @@ mod threads;
 mod windows;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::poll_fd;
-#[cfg(target_os = "linux")]
 pub use linux::{listen, on_signals, relay, suspend_program};
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{poll_fd, poll_until};
 #[cfg(target_os = "macos")]
 pub use macos::{on_signals, suspend_program};
 #[cfg(not(target_os = "linux"))]

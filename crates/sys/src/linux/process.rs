@@ -1,12 +1,12 @@
 //! A process of the host by a pidfd: its PID cannot be reused unnoticed.
 
-use crate::linux::poll_until::poll_until;
 use crate::linux::proc_stat::ProcStat;
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A process of the host.
 #[derive(Debug)]
@@ -38,6 +38,20 @@ impl Process {
 
     /// Waits for its end, at most until `deadline`; whether it has ended.
     pub fn wait(&self, deadline: Instant) -> bool {
-        poll_until(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(deadline)) != Ok(false)
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&timespec(left))) {
+                Ok(0) => return false,
+                Err(Errno::INTR) => {}
+                _ => return true,
+            }
+        }
+    }
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(duration.subsec_nanos()),
     }
 }

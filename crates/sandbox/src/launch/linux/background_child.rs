@@ -6,8 +6,8 @@ use crate::launch::linux::child_streams::set_size;
 use crate::launch::linux::running::Running;
 use crate::launch::linux::supervisor_handle::SupervisorHandle;
 use crate::launch::streams::WindowSize;
-use picoclaw_sys::linux::{SupervisorCommand, poll_until};
-use rustix::event::{PollFd, PollFlags};
+use picoclaw_sys::linux::SupervisorCommand;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -50,10 +50,7 @@ impl BackgroundChild {
             match rustix::io::write(input, &bytes[sent..]) {
                 Ok(length) => sent += length,
                 Err(Errno::INTR) => {}
-                // The next write shows whether it is writable.
-                Err(Errno::AGAIN) if Instant::now() < until => {
-                    let _ = poll_until(&mut [PollFd::new(input, PollFlags::OUT)], Some(until));
-                }
+                Err(Errno::AGAIN) if Instant::now() < until => wait_writable(input, until),
                 Err(Errno::AGAIN) => {
                     return Err(BackgroundError::Stalled { sent, all: bytes.len() });
                 }
@@ -79,4 +76,11 @@ impl BackgroundChild {
     pub(in crate::launch) fn kill_supervisor(&self) {
         self.supervisor.kill_supervisor();
     }
+}
+
+fn wait_writable(fd: &OwnedFd, until: Instant) {
+    let left = until.saturating_duration_since(Instant::now());
+    let time = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 0, tv_nsec: 0 });
+    // The next write shows whether it is writable.
+    let _ = poll(&mut [PollFd::new(fd, PollFlags::OUT)], Some(&time));
 }

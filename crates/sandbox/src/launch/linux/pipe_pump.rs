@@ -2,8 +2,7 @@
 
 use crate::launch::linux::running::Running;
 use crate::launch::run::OutputStream;
-use picoclaw_sys::linux::poll_until;
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -52,7 +51,7 @@ impl PipePump {
             wanted.extend(fd.map(|fd| PollFd::new(fd, events)));
         }
         wanted.extend(cancel.map(|cancel| PollFd::from_borrowed_fd(cancel, PollFlags::IN)));
-        let is_ready = poll_until(&mut wanted, until) == Ok(true);
+        let is_ready = wait(&mut wanted, until);
         let has_work = wanted.iter().skip(own.len()).any(|fd| !fd.revents().is_empty());
         drop(wanted);
         if is_ready && has_work {
@@ -69,7 +68,7 @@ impl PipePump {
             if !self.serve(sink) {
                 let open = [&self.stdout, &self.stderr].into_iter().flatten();
                 let mut fds: Vec<_> = open.map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
-                let _ = poll_until(&mut fds, Some(until));
+                wait(&mut fds, Some(until));
             }
         }
     }
@@ -98,6 +97,13 @@ impl PipePump {
         }
         true
     }
+}
+
+/// Waits for one of `fds`, until `until` at most; whether one is ready.
+fn wait(fds: &mut [PollFd<'_>], until: Option<Instant>) -> bool {
+    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let left = left.and_then(|left| Timespec::try_from(left).ok());
+    poll(fds, left.as_ref()).is_ok_and(|ready| ready > 0)
 }
 
 fn read(source: &mut Option<OwnedFd>, buffer: &mut Vec<u8>, stream: OutputStream, sink: Sink<'_>) -> bool {

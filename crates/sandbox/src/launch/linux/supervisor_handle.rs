@@ -7,8 +7,8 @@ use crate::launch::linux::net_counters::NetCounters;
 use crate::launch::linux::reap;
 use crate::launch::linux::tmp_usage::TmpUsage;
 use crate::launch::status::{Limit, Status};
-use picoclaw_sys::linux::{KILLER_SIGNAL, Message, Report, Spawned, SupervisorCommand, poll_until};
-use rustix::event::{PollFd, PollFlags};
+use picoclaw_sys::linux::{KILLER_SIGNAL, Message, Report, Spawned, SupervisorCommand};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, SendFlags, send};
 use rustix::process::{Pid, Signal, kill_process_group, pidfd_send_signal};
 use std::ffi::CStr;
@@ -317,8 +317,10 @@ impl Drop for SupervisorHandle {
 
 /// Waits until one of `fds` is readable, until `until` at most; whether one is.
 pub(super) fn wait_readable(fds: &[BorrowedFd<'_>], until: Option<Instant>) -> bool {
+    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let time = left.and_then(|left| Timespec::try_from(left).ok());
     let mut wanted: Vec<_> = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-    poll_until(&mut wanted, until) == Ok(true)
+    poll(&mut wanted, time.as_ref()).is_ok_and(|ready| ready > 0)
 }
 
 fn status_from_wait(status: i32) -> Status {

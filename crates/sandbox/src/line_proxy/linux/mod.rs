@@ -5,8 +5,8 @@ mod write_buffer;
 use super::{FilterOutput, LineFilter, MAX_LINE, MAX_STDERR_LINE, StderrPrefixes, stderr_line};
 use crate::bounded_lines::{BoundedLines, Line};
 use crate::launch::{Running, Status};
-use crate::terminal::poll_fd;
-use picoclaw_sys::linux::{SignalFd, poll_until, stop_self};
+use crate::terminal::{poll_fd, poll_until};
+use picoclaw_sys::linux::{SignalFd, stop_self};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::{Errno, read};
 use rustix::process::Signal;
@@ -212,7 +212,7 @@ impl<'p> ProxyState<'p> {
             add(Source::Stderr, own_err, PollFlags::OUT);
         }
         let until = if events.is_some() { self.until() } else { Some(Instant::now() + CLOSE_TIMEOUT) };
-        let _ = poll_until(&mut fds, until);
+        poll_until(&mut fds, until);
         let ready: Vec<_> = sources.into_iter().zip(fds.iter().map(PollFd::revents)).collect();
         for (source, flags) in ready.into_iter().filter(|(_, flags)| !flags.is_empty()) {
             self.serve(source, flags);

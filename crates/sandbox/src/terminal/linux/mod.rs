@@ -13,7 +13,7 @@ use crate::launch::{Running, Status};
 use deadline::ForegroundDeadline;
 use picoclaw_sys::linux::{SignalFd, stop_self};
 use relays::Relays;
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 pub use signals::{on_signals, suspend_program};
 use std::io;
@@ -107,4 +107,11 @@ pub fn relay(running: &mut Running, signals: &SignalFd) -> Status {
 
 pub(crate) fn poll_fd(fd: BorrowedFd<'_>, events: PollFlags) -> PollFd<'_> {
     PollFd::from_borrowed_fd(fd, events)
+}
+
+/// Waits for one of `fds`, until `until` at most; an interruption counts as an event.
+pub(crate) fn poll_until(fds: &mut [PollFd<'_>], until: Option<Instant>) {
+    let left = until.map(|until| until.saturating_duration_since(Instant::now()) + Duration::from_millis(1));
+    let left = left.and_then(|left| Timespec::try_from(left).ok());
+    let _interrupted = poll(fds, left.as_ref());
 }

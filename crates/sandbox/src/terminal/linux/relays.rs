@@ -1,10 +1,11 @@
 //! All that stands in for the streams of this process.
 
 use super::pipe_relay::PipeRelay;
+use super::poll_until;
 use super::terminal_relay::TerminalRelay;
 use super::{ENDING, poll_fd, stop_self};
 use crate::launch::{RelayedStreams, Running};
-use picoclaw_sys::linux::{SignalFd, poll_until, suspend_job};
+use picoclaw_sys::linux::{SignalFd, suspend_job};
 use rustix::event::PollFlags;
 use rustix::process::Signal;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -53,7 +54,7 @@ impl Relays {
         let mut fds: Vec<_> = events.iter().map(|fd| poll_fd(*fd, PollFlags::IN)).collect();
         fds.extend(self.terminals.iter().flat_map(TerminalRelay::poll_fds));
         fds.extend(self.pipes.iter().filter_map(PipeRelay::poll_fd));
-        let _ = poll_until(&mut fds, until);
+        poll_until(&mut fds, until);
     }
 
     /// Copies what is there. A child whose terminal is gone is ended.
