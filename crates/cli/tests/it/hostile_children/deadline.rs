@@ -6,6 +6,7 @@
 use super::{Bwrap, Faults, Landlock, Level, Native, Project, alone, gone_after, marker};
 use picoclaw_testing::wait_until;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -69,15 +70,19 @@ fn without_the_launcher(level: Level, kinds: &[&str]) {
     let (count, promised) = promise();
     for kind in kinds {
         let mark = marker();
-        let mut command = project.command(&[], &["python3", "-c", TREE, kind, count, &mark]);
-        let mut launcher = command.stdout(Stdio::piped()).spawn().unwrap();
+        // Every process has the FIFO open, whose end tells of all their ends. A search for processes would compete with the
+        // launcher for the time of their session.
+        let fifo = project.dir().join(format!("ends-{kind}"));
+        mknodat(CWD, &fifo, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        let ends = open(&fifo, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).unwrap();
+        let line = format!("exec python3 -c \"$0\" \"$@\" 3> ends-{kind}");
+        let mut command = project.command(&[], &["sh", "-c", &line, TREE, kind, count, &mark]);
+        let mut launcher = command.stdout(Stdio::null()).spawn().unwrap();
         wait_until("the tree is up", || project.dir().join("up").exists());
         std::fs::remove_file(project.dir().join("up")).unwrap();
         let start = Instant::now();
         launcher.kill().unwrap();
-        // Every process has it. A search for processes would compete with the launcher for the time of their session.
-        let output = launcher.stdout.take().unwrap();
-        let _ = poll(&mut [PollFd::new(&output, PollFlags::HUP)], Some(&Timespec { tv_sec: 30, tv_nsec: 0 }));
+        let _ = poll(&mut [PollFd::new(&ends, PollFlags::HUP)], Some(&Timespec { tv_sec: 30, tv_nsec: 0 }));
         let took = start.elapsed();
         launcher.wait().unwrap();
         let left = gone_after(&mark, Duration::from_millis(100));
