@@ -106,13 +106,16 @@ fn input_that_the_command_does_not_read_stays_in_the_pipe() {
     let Some(project) = Project::new("input of a loop") else { return };
     let run = project.command(&[]);
     for (line, want) in [
-        ("printf 'a\\nb\\nc\\n' | while read f; do $PICO run -- true; echo $f; done", "a\nb\nc\n"),
-        ("printf 'a\\nb\\nc\\n' | { $PICO run -- sh -c 'read f; echo \"got $f\"'; cat; }", "got a\nb\nc\n"),
-        ("printf 'a\\nb\\n' | { $PICO run -- sh -c 'exec <&-; exit 3'; echo $?; cat; }", "3\na\nb\n"),
-        ("{ printf a; sleep 0.3; printf b; } | $PICO run -- cat", "ab"),
-        (": | $PICO run -- wc -c", "0\n"),
-        ("head -c 3000001 /dev/zero | $PICO run -- wc -c", "3000001\n"),
-        ("head -c 3000001 /dev/zero | $PICO run -- cat | wc -c", "3000001\n"),
+        ("printf 'a\\nb\\nc\\n' | while read f; do \"$PICO\" run -- true; echo $f; done", "a\nb\nc\n"),
+        (
+            "printf 'a\\nb\\nc\\n' | { \"$PICO\" run -- sh -c 'read f; echo \"got $f\"'; cat; }",
+            "got a\nb\nc\n",
+        ),
+        ("printf 'a\\nb\\n' | { \"$PICO\" run -- sh -c 'exec <&-; exit 3'; echo $?; cat; }", "3\na\nb\n"),
+        ("{ printf a; sleep 0.3; printf b; } | \"$PICO\" run -- cat", "ab"),
+        (": | \"$PICO\" run -- wc -c", "0\n"),
+        ("head -c 3000001 /dev/zero | \"$PICO\" run -- wc -c", "3000001\n"),
+        ("head -c 3000001 /dev/zero | \"$PICO\" run -- cat | wc -c", "3000001\n"),
     ] {
         let mut shell = Command::new("sh");
         shell.args(["-c", line]).current_dir(project.dir()).env("PICO", run.get_program());

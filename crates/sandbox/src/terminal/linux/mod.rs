@@ -70,6 +70,7 @@ pub fn relay(running: &mut Running, signals: &SignalFd) -> Status {
         }
         if is_stopped && (is_stop_requested || !has_deadline) {
             (is_stop_requested, is_stopped) = (false, false);
+            relays.copy_pending();
             stop_self();
             running.signal(Signal::CONT);
         }

@@ -120,6 +120,15 @@ impl Relays {
         is_moved
     }
 
+    /// Copies the output of a child that has stopped, before this process stops too.
+    pub(super) fn copy_pending(&mut self) {
+        for _ in 0..MAX_ROUNDS {
+            if !self.copy_output() {
+                break;
+            }
+        }
+    }
+
     /// The kernel has stopped the child because it wants keys, or other settings. This process asks
     /// for them in its place: in the background it is stopped as well, unless a deadline runs.
     pub(super) fn give_terminal(&mut self, running: &Running, signal: Signal, has_deadline: bool) {
@@ -137,11 +146,7 @@ impl Relays {
     /// The child was stopped by its terminal's suspend key: stops the whole job, and continues the
     /// child when it is continued.
     pub(super) fn suspend(&mut self, running: &Running) {
-        for _ in 0..MAX_ROUNDS {
-            if !self.copy_output() {
-                break;
-            }
-        }
+        self.copy_pending();
         self.terminals.iter().for_each(TerminalRelay::restore);
         suspend_job(Signal::TSTP);
         self.terminals.iter_mut().for_each(TerminalRelay::update);
