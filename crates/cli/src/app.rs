@@ -157,7 +157,7 @@ pub(crate) fn write_default_config(instance: &Instance, settings: &Settings) -> 
         instance.create_file("config.json", &text).context("could not write the default configuration")?;
     if tools == REFUSED_TOOLS && created == Created::New {
         print::note(
-            "picoclaw: nothing on this host can hold commands; there are none until `tools.exec.enabled` is true",
+            "picoclaw: this host has nothing that confines commands, so `exec` is off; `tools.exec.enabled: true` runs them unconfined",
         );
     }
     Ok(created)

@@ -22,7 +22,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
 /// A variable that must not reach a child.
-const DECOY_VARIABLE: &str = "PICOCLAW_DOCTOR_BAIT";
+const DECOY_VARIABLE: &str = "PICOCLAW_DOCTOR_DECOY";
 
 /// What no probe can show, because it happens after a command has started or out of sight.
 const NOT_HELD: [&str; 1] = [
@@ -127,7 +127,7 @@ fn examine(
     let secret = if secret.exists() { secret } else { settings.config_path.clone() };
     let landlock = matches!(exec_env.backend(), Some(Backend::Landlock));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok();
-    let baits = Decoys {
+    let decoys = Decoys {
         home: &home,
         secret: &secret,
         writable: &home,
@@ -148,7 +148,7 @@ fn examine(
     else {
         return Vec::new();
     };
-    let ask = |trial| exec_env.examine(&own.agent, own.named.as_path(), &baits, trial, host);
+    let ask = |trial| exec_env.examine(&own.agent, own.named.as_path(), &decoys, trial, host);
     let findings = ask(DoctorMode::Confined);
     let Some(layer) = &arguments.fault else { return findings };
     // `--fault`: the findings without the layer.

@@ -6,8 +6,7 @@
 
 use aes_gcm::aead::{Aead, KeyInit};
 use aes_gcm::{Aes256Gcm, Nonce};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use data_encoding::BASE64;
 use hkdf::Hkdf;
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
@@ -21,7 +20,7 @@ const INFO: &[u8] = b"picoclaw-credential-v1";
 pub(super) enum DecryptError {
     /// Not base64.
     #[error("credential: enc:// invalid base64: {0}")]
-    Base64(base64::DecodeError),
+    Base64(data_encoding::DecodeError),
     /// Shorter than salt and nonce.
     #[error("credential: enc:// payload too short")]
     TooShort,
@@ -32,7 +31,7 @@ pub(super) enum DecryptError {
 
 /// Decrypts the base64 after `enc://`.
 pub(super) fn decrypt(sealed: &str, key_file: &[u8], passphrase: &str) -> Result<String, DecryptError> {
-    let blob = STANDARD.decode(sealed.trim()).map_err(DecryptError::Base64)?;
+    let blob = BASE64.decode(sealed.trim().as_bytes()).map_err(DecryptError::Base64)?;
     let (salt, rest) = blob.split_at_checked(SALT_LEN).ok_or(DecryptError::TooShort)?;
     let (nonce, ciphertext) = rest.split_at_checked(NONCE_LEN).ok_or(DecryptError::TooShort)?;
     if ciphertext.is_empty() {
@@ -62,7 +61,7 @@ pub(super) mod tests {
         let (salt, nonce) = ([7_u8; SALT_LEN], [9_u8; NONCE_LEN]);
         let cipher = cipher(key_file, passphrase, &salt).unwrap();
         let ciphertext = cipher.encrypt(&Nonce::from(nonce), plain.as_bytes()).unwrap();
-        STANDARD.encode([&salt[..], &nonce[..], &ciphertext[..]].concat())
+        BASE64.encode(&[&salt[..], &nonce[..], &ciphertext[..]].concat())
     }
 
     #[test]
@@ -75,12 +74,12 @@ pub(super) mod tests {
             ("nothing", "", b"key file", "passphrase", Err(DecryptError::TooShort)),
             (
                 "salt and nonce alone",
-                &STANDARD.encode([0; 28]),
+                &BASE64.encode(&[0; 28]),
                 b"key file",
                 "passphrase",
                 Err(DecryptError::TooShort),
             ),
-            ("no tag", &STANDARD.encode([0; 30]), b"key file", "passphrase", Err(DecryptError::Wrong)),
+            ("no tag", &BASE64.encode(&[0; 30]), b"key file", "passphrase", Err(DecryptError::Wrong)),
         ] {
             assert_eq!(decrypt(sealed, key, passphrase), want, "{why}");
         }
@@ -89,11 +88,11 @@ pub(super) mod tests {
 
     #[test]
     fn a_changed_byte_is_noticed() {
-        let blob = STANDARD.decode(seal("sk-sealed-1", b"k", "p")).unwrap();
+        let blob = BASE64.decode(seal("sk-sealed-1", b"k", "p").as_bytes()).unwrap();
         for at in 0..blob.len() {
             let mut changed = blob.clone();
             changed[at] ^= 1;
-            assert_eq!(decrypt(&STANDARD.encode(&changed), b"k", "p"), Err(DecryptError::Wrong), "byte {at}");
+            assert_eq!(decrypt(&BASE64.encode(&changed), b"k", "p"), Err(DecryptError::Wrong), "byte {at}");
         }
     }
 

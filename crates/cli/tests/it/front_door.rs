@@ -50,7 +50,7 @@ fn where_nothing_holds_commands_a_new_instance_has_none() {
     let echo = r#"{"command": "echo hi"}"#;
     let first = tool("exec", echo);
     assert!(first.code == 1 && first.stdout.starts_with("tool \"exec\" is disabled\n"), "{first:?}");
-    assert!(first.stderr.contains("nothing on this host can hold commands"), "{first:?}");
+    assert!(first.stderr.contains("this host has nothing that confines commands"), "{first:?}");
     assert_eq!(tool("list_dir", "{}").code, 0, "file tools work");
     // The control, and the way out: the operator's word.
     let config = instance.home().join("config.json");

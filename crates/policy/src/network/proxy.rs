@@ -1,7 +1,6 @@
 //! `tools.web.proxy`: an HTTP proxy. Only the `Proxy-Authorization` header shows its password.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use data_encoding::BASE64;
 use percent_encoding::percent_decode_str;
 use std::fmt;
 use std::net::IpAddr;
@@ -52,7 +51,7 @@ impl ProxyAddress {
         let mut plain: Vec<u8> = percent_decode_str(user).collect();
         plain.push(b':');
         plain.extend(percent_decode_str(password));
-        Some(format!("Basic {}", STANDARD.encode(plain)))
+        Some(format!("Basic {}", BASE64.encode(&plain)))
     }
 }
 

@@ -12,7 +12,7 @@ fn examined(place: &Instance, confinement: &Confinement) -> Vec<DoctorCheck> {
     let home = place.base.join("home");
     std::fs::write(home.join(".bashrc"), "content").expect("a file");
     let secret = place.root.join("config.json");
-    let baits = Decoys {
+    let decoys = Decoys {
         home: &home,
         secret: &secret,
         writable: &place.outside,
@@ -20,12 +20,12 @@ fn examined(place: &Instance, confinement: &Confinement) -> Vec<DoctorCheck> {
         sockets_held: true,
         address: None,
         variable: "DECOY",
-        network: place.isolation.network,
+        network: place.isolation.network.clone(),
         processes: Visibility::Hidden,
         limits: place.isolation.limits,
         program: None,
     };
-    run_doctor_checks(&baits, &|line| {
+    run_doctor_checks(&decoys, &|line| {
         let mut spec = place.spec(line, confinement.clone());
         if matches!(confinement, Confinement::None) {
             spec.environment.push(("DECOY".into(), "x".into()));
