@@ -1,6 +1,7 @@
 //! What the policy would say to an action (`picoclaw check`). Nothing runs, connects or is
 //! recorded.
 
+use picoclaw_policy::config::IsolationConfig;
 use picoclaw_policy::network::ConnectIntent;
 use picoclaw_policy::shell::guard::Judgement;
 use picoclaw_policy::{Access, Refusal, Subject, Verdict};
@@ -80,6 +81,16 @@ pub fn evaluate_address(warden: &Warden, subject: &Subject, url: &str, outbound:
     let bound = WaitLimit::new(LOOKUP_TIMEOUT, &CancelToken::new());
     let effect = outbound.resolve(warden, "web_fetch", subject, ConnectIntent::unresolved(url), &bound);
     Findings { verdict: warden.evaluate("web_fetch", subject, &effect), judgement: None }
+}
+
+/// Evaluates a connection of a command to `HOST` or `HOST:PORT`; `None` if it is neither.
+pub fn evaluate_connection(isolation: &IsolationConfig, asked: &str) -> Option<Findings> {
+    let (host, port) = match asked.rsplit_once(':') {
+        Some((host, port)) => (host, Some(port.parse::<u16>().ok().filter(|port| *port > 0)?)),
+        None => (asked, None),
+    };
+    let is_host = !host.is_empty() && !host.contains(['/', ':', '[', ' ']);
+    is_host.then(|| Findings { verdict: isolation.judge_connection(host, port), judgement: None })
 }
 
 impl Findings {

@@ -272,7 +272,7 @@ pub(crate) struct ToolArguments {
 )]
 pub(crate) struct RunArguments {
     /// The working directory, which the command may write, instead of the current one
-    #[arg(long, value_name = "DIR")]
+    #[arg(short = 'C', long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
     /// The project root, which the command may write, instead of the enclosing git work tree;
     /// `none` for the working directory alone
@@ -350,6 +350,10 @@ pub(crate) struct CageArguments {
     /// `host`
     #[arg(long, value_parser = ["none", "host"])]
     pub(crate) net: Option<String>,
+    /// Reach this host, by name: `api.example.com`, `*.example.org:443`, `localhost:5432`; at ports
+    /// 443 and 80 unless one is named
+    #[arg(long, value_name = "NAME[:PORT]")]
+    pub(crate) allow_host: Vec<String>,
     /// Toolchains to expose: `auto`, `none` or a list such as `rust,node`
     #[arg(long, value_name = "LIST")]
     pub(crate) toolchain: Option<String>,
@@ -412,7 +416,7 @@ pub(crate) struct DoctorArguments {
 pub(crate) struct CheckArguments {
     /// The kind of effect
     pub(crate) action: CheckAction,
-    /// The command line, the path, or the URL
+    /// The command line, the path, the URL, or HOST:PORT
     #[arg(allow_hyphen_values = true)]
     pub(crate) subject: String,
     /// The working directory of the command, absolute or relative to the workspace
@@ -440,6 +444,8 @@ pub(crate) enum CheckAction {
     Write,
     /// Fetching a URL; its host is resolved but not contacted
     Fetch,
+    /// A command's connection to a host
+    Connect,
 }
 
 /// `picoclaw config`.

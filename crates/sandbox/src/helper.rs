@@ -5,20 +5,23 @@
 //! caged whenever isolation is on.
 
 use crate::agent_writable::AgentWritable;
+use crate::broker::CommandNetwork;
 use crate::command_error::CommandError;
 use crate::confine::{CageRequest, ChildDir, Confined, PlannedCage, Settings, operator_home};
 use crate::fetched::{FetchPlace, PackageCommand};
 use crate::instance::Workspace;
 use crate::isolate::{self, CacheMode, CommandSource, HiddenPath, IsolateError, UserEnvironment};
 use crate::launch::{
-    self, CancelToken, Deadline, Finished, LaunchSpec, OutputLimit, Principal, Running, Status, Streams,
-    WorkDir, environment,
+    self, CancelToken, Deadline, Finished, LaunchError, LaunchSpec, OutputLimit, Principal, Running, Status,
+    Streams, WorkDir, environment,
 };
 use crate::permit::OutcomeGuard;
 use crate::protect::{Protection, Watch};
-use picoclaw_policy::config::{Expose, Network, OwnIsolation};
+use picoclaw_policy::config::{Expose, OwnIsolation};
+use picoclaw_policy::network::AllowedHosts;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// One helper program. Nothing in here comes from a model.
 #[derive(Debug, Clone)]
@@ -52,6 +55,8 @@ pub(crate) struct PreparedHelper {
     pub(crate) work_dir: PathBuf,
     /// What the kernel will enforce, as the ledger names it.
     pub(crate) layers: Vec<String>,
+    /// The hosts that it reaches by name.
+    pub(crate) hosts: Option<Arc<AllowedHosts>>,
 }
 
 impl HelperLauncher {
@@ -79,7 +84,7 @@ impl HelperLauncher {
             return Err(CommandError::AgentWritable { path });
         }
         let confined = self.confine(helper, &user, &program, &dir)?;
-        let layers = confined.layers();
+        let (layers, hosts) = (confined.layers(), confined.hosts().cloned());
         let handle = WorkDir::open(&dir).map_err(|errno| CommandError::unusable(&dir, errno))?;
         let (spec, protected) =
             confined.spec(program, helper.command.to_vec(), handle, helper.principal.clone())?;
@@ -89,14 +94,14 @@ impl HelperLauncher {
         for (name, value) in helper.variables {
             environment::set(&mut spec.environment, name, value.clone());
         }
-        Ok(PreparedHelper { spec, protected, work_dir: dir, layers })
+        Ok(PreparedHelper { spec, protected, work_dir: dir, layers, hosts })
     }
 
     /// The command of an MCP server; one whose packages were fetched runs them itself where it has
     /// no network.
     fn without_network(&self, helper: &HelperSpec<'_>) -> Result<Vec<OsString>, CommandError> {
-        let network = helper.isolation.network.unwrap_or(self.0.isolation.network);
-        let is_closed = self.is_caged() && network == Network::None;
+        let network = helper.isolation.network.as_ref().unwrap_or(&self.0.isolation.network);
+        let is_closed = self.is_caged() && !network.is_open();
         let Some(packages) = PackageCommand::parse(helper.command).filter(|_| is_closed) else {
             return Ok(helper.command.to_vec());
         };
@@ -145,8 +150,10 @@ impl HelperLauncher {
             private: Vec::new(),
             cache: CacheMode::Private,
         })?;
-        for rule in planned.lines() {
-            tracing::debug!(target: "isolation", principal = %helper.principal.directory().display(), rule, "{}", isolate::PLAN_LOG_ENTRY);
+        if tracing::enabled!(target: "isolation", tracing::Level::DEBUG) {
+            for rule in planned.lines() {
+                tracing::debug!(target: "isolation", principal = %helper.principal.directory().display(), rule, "{}", isolate::PLAN_LOG_ENTRY);
+            }
         }
         Ok(planned.build(backend)?)
     }
@@ -175,29 +182,47 @@ pub struct RunningHelper {
     pub running: Running,
     outcome: OutcomeGuard,
     protected: Watch,
+    /// Where it reaches hosts by name, for as long as it runs.
+    network: Option<CommandNetwork>,
 }
 
 impl RunningHelper {
-    pub(crate) fn new(running: Running, outcome: OutcomeGuard, protected: Watch) -> Self {
-        Self { running, outcome, protected }
+    /// Starts what was prepared and recorded.
+    pub(crate) fn start(prepared: PreparedHelper, outcome: OutcomeGuard) -> Result<Self, LaunchError> {
+        let PreparedHelper { mut spec, protected, hosts, .. } = prepared;
+        let network = hosts.map(|hosts| CommandNetwork::new(Some(&hosts), &outcome)).transpose();
+        let started = network.map_err(|why| LaunchError::step("make its network", why)).and_then(|network| {
+            if let Some(network) = &network {
+                network.join(&mut spec.setup);
+            }
+            Ok((launch::start(spec)?, network))
+        });
+        match started {
+            Ok((running, network)) => Ok(Self { running, outcome, protected, network }),
+            Err(why) => {
+                outcome.settle_as(&format!("not started: {why}"));
+                Err(why)
+            }
+        }
     }
 
     /// Waits for its end, its deadline, or its cancellation; `watch` sees its output as it comes.
     pub fn finish(self, cancel: &CancelToken, watch: &dyn Fn(&[u8])) -> Finished {
-        let Self { running, outcome, protected } = self;
+        let Self { running, outcome, protected, network } = self;
         let finished = running.finish_with_output(cancel, watch);
-        settle(outcome, protected, finished.status);
+        settle(outcome, protected, network, finished.status);
         finished
     }
 
     /// Records an end that the caller has seen.
     pub fn ended(self, status: Status) {
-        settle(self.outcome, self.protected, status);
+        settle(self.outcome, self.protected, self.network, status);
     }
 }
 
-fn settle(outcome: OutcomeGuard, protected: Watch, status: Status) {
-    if let Some(line) = protected.settle(outcome, status).line() {
+fn settle(outcome: OutcomeGuard, protected: Watch, network: Option<CommandNetwork>, status: Status) {
+    let missed = network.map(|network| network.take_report().lines()).unwrap_or_default();
+    for line in protected.settle(outcome, status).line().into_iter().chain(missed) {
         tracing::warn!(target: "isolation", "{line}");
     }
 }

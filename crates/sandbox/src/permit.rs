@@ -95,6 +95,11 @@ impl OutcomeGuard {
         Self { ledger, decided: Some(Box::new(decided)), began: Instant::now() }
     }
 
+    /// The ledger and the record of the decision, for records of what the same effect causes.
+    pub(crate) fn record(&self) -> Option<(&Arc<Ledger>, &Entry)> {
+        Some((&self.ledger, self.decided.as_deref()?))
+    }
+
     /// Records the result, success or error, and passes it on.
     pub(crate) fn settle<T, E: Display>(self, result: Result<T, E>) -> Result<T, E> {
         match &result {

@@ -327,17 +327,11 @@ impl Warden {
             mask_words(&words).join(" ")
         );
         let grant = Grant { rule: "the operator's own command".to_owned() };
-        let decided =
-            Entry::decided(subject, "helper", &intent, &Verdict::Allow(grant)).enforcing(prepared.layers);
+        let decided = Entry::decided(subject, "helper", &intent, &Verdict::Allow(grant))
+            .enforcing(std::mem::take(&mut prepared.layers));
         self.ledger.append(std::slice::from_ref(&decided))?;
         let outcome = OutcomeGuard::new(Arc::clone(&self.ledger), decided);
-        match crate::launch::start(prepared.spec) {
-            Ok(running) => Ok(RunningHelper::new(running, outcome, prepared.protected)),
-            Err(why) => {
-                outcome.settle_as(&format!("not started: {why}"));
-                Err(why.into())
-            }
-        }
+        Ok(RunningHelper::start(prepared, outcome)?)
     }
 
     /// Records a call that only reads what the program knows already: decided and finished at once.

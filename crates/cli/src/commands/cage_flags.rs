@@ -5,9 +5,11 @@ use crate::units;
 use anyhow::{Context, Result, bail, ensure};
 use picoclaw_policy::CleanPath;
 use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network};
-use picoclaw_sandbox::printable_path;
+use picoclaw_policy::network::{AllowedHosts, HostPattern};
+use picoclaw_sandbox::{printable, printable_path};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// The parsed flags.
 #[derive(Debug)]
@@ -19,6 +21,8 @@ pub(crate) struct CageOptions {
     tmp_mb: Option<u64>,
     debug: bool,
     network: Option<Network>,
+    /// `--allow-host`.
+    hosts: Vec<HostPattern>,
     toolchains: Option<String>,
     unprotected: Vec<PathBuf>,
 }
@@ -48,7 +52,15 @@ impl CageOptions {
             limit == 0 || tmp_mb.is_none_or(|size| size < limit),
             "`--tmp` is to be less than the memory limit of {limit} MiB, which counts it; raise that with --memory"
         );
+        let hosts: Vec<_> =
+            arguments.allow_host.iter().map(|text| parse_host(text)).collect::<Result<_>>()?;
+        let is_open = arguments.net.as_deref() == Some("host");
+        ensure!(
+            hosts.is_empty() || !is_open,
+            "`--allow-host` with `--net host`: an open network reaches every host already"
+        );
         Ok(Self {
+            hosts,
             unprotected: arguments.unprotect.clone(),
             variables: arguments.env.iter().map(|text| parse_variable(text)).collect::<Result<_>>()?,
             exposures,
@@ -63,14 +75,32 @@ impl CageOptions {
         })
     }
 
-    /// Opens the network unless `--net` says otherwise; whether it is open then.
-    pub(crate) fn open_network(&mut self) -> bool {
-        *self.network.get_or_insert(Network::Host) == Network::Host
+    /// Opens the network for a program that talks to these hosts: to them besides those of
+    /// `--allow-host`, to every host if there is none, and not at all with `--net none` alone.
+    pub(crate) fn open_network(&mut self, hosts: &[String]) {
+        if self.hosts.is_empty() {
+            self.network.get_or_insert(Network::Host);
+        } else {
+            self.hosts.extend(hosts.iter().filter_map(|host| host.parse().ok()));
+        }
+    }
+
+    /// The network.
+    pub(crate) fn network(&self) -> Network {
+        match &self.hosts[..] {
+            [] => self.network.clone().unwrap_or(Network::None),
+            hosts => Network::Allow(Arc::new(AllowedHosts::new(hosts.to_vec(), Vec::new()))),
+        }
     }
 
     /// Whether the network is the host's.
     pub(crate) fn has_open_network(&self) -> bool {
-        self.network == Some(Network::Host)
+        self.network.as_ref().is_some_and(Network::is_open)
+    }
+
+    /// Whether hosts are reached by name.
+    pub(crate) fn has_hosts(&self) -> bool {
+        !self.hosts.is_empty()
     }
 
     /// `--ro`, `--rw` and `--expose`.
@@ -82,7 +112,7 @@ impl CageOptions {
     pub(crate) fn apply_to(&self, configured: &IsolationConfig) -> IsolationConfig {
         let mut isolation = configured.clone();
         isolation.enabled = true;
-        isolation.network = self.network.unwrap_or(Network::None);
+        isolation.network = self.network();
         self.unprotected.iter().for_each(|path| isolation.protect.unprotect(path));
         isolation.expose_paths.extend(self.exposures.iter().cloned());
         if let Some(toolchains) = &self.toolchains {
@@ -100,6 +130,11 @@ impl CageOptions {
     pub(crate) fn is_debugged(&self) -> bool {
         self.debug
     }
+}
+
+/// `NAME[:PORT]`.
+fn parse_host(text: &str) -> Result<HostPattern> {
+    text.parse().with_context(|| format!("`--allow-host {}`", printable(text)))
 }
 
 /// `SRC:DST:MODE`.

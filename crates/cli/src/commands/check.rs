@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::{app, print};
 use anyhow::Result;
-use picoclaw_agent::dry_run::{Action, evaluate, evaluate_address};
+use picoclaw_agent::dry_run::{Action, evaluate, evaluate_address, evaluate_connection};
 use picoclaw_policy::{Origin, Verdict};
 use picoclaw_sandbox::outbound::Outbound;
 use std::path::Path;
@@ -33,6 +33,14 @@ pub(crate) fn run(arguments: &CheckArguments, settings: &Settings) -> Result<Exi
         CheckAction::Fetch => {
             let outbound = Outbound::new(&settings.config.tools.web);
             evaluate_address(&core.warden, &subject, &arguments.subject, &outbound)
+        }
+        CheckAction::Connect => {
+            match evaluate_connection(&settings.config.isolation, arguments.subject.trim()) {
+                Some(findings) => findings,
+                None => {
+                    return Ok(exit::bad_usage(&anyhow::anyhow!("`check connect` wants HOST or HOST:PORT")));
+                }
+            }
         }
     };
     drop(progress);

@@ -6,7 +6,7 @@ use crate::print;
 use crate::settings::{FoundProfile, ProcessEnv, Profiles, Settings};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Subcommand;
-use picoclaw_policy::config::ExposeMode;
+use picoclaw_policy::config::{ExposeMode, Network};
 use picoclaw_policy::{HomeEntry, Profile, home_path_fault};
 use picoclaw_sandbox::exec::HomeMount;
 use picoclaw_sandbox::{printable, printable_path};
@@ -123,11 +123,18 @@ impl AppliedProfile {
         command
     }
 
+    /// The hosts that its program talks to.
+    pub(crate) fn hosts(&self) -> &[String] {
+        &self.profile.hosts
+    }
+
     /// What it shows and opens, in one line.
-    pub(crate) fn line(&self, is_open: bool) -> String {
+    pub(crate) fn line(&self, network: &Network) -> String {
         let mut said = Vec::new();
-        if is_open {
-            said.push("the network is open, to every host".to_owned());
+        match network {
+            Network::Host => said.push("the network is open, to every host".to_owned()),
+            Network::Allow(hosts) => said.push(format!("the network reaches {hosts}")),
+            Network::None => {}
         }
         for mode in [ExposeMode::ReadOnly, ExposeMode::ReadWrite] {
             let entries = self.home.iter().filter(|mount| mount.mode == mode);

@@ -13,6 +13,7 @@ use crate::{app, exit, platform, print, units};
 use anyhow::{Context, Result, bail};
 use picoclaw_policy::config::{Expose, ExposeMode, looks_secret};
 use picoclaw_policy::{AgentId, Origin};
+use picoclaw_sandbox::broker::NetworkReport;
 use picoclaw_sandbox::exec::{HiddenTarget, OperatorCommand, RunningCommand};
 use picoclaw_sandbox::launch::{Deadline, Limit, Principal, PublishedPort, Status, Streams, find_program};
 use picoclaw_sandbox::protect::Report;
@@ -21,6 +22,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+
+/// The most hosts that are named after a command.
+const MAX_HOSTS: usize = 5;
 
 /// Exit status: the cage itself could not be built.
 pub(crate) const NO_CAGE: u8 = 125;
@@ -74,7 +78,10 @@ pub(crate) fn run(arguments: &RunArguments, loaded: &Settings, process_env: &Pro
         (Err(why), ..) | (_, Err(why), _) | (.., Err(why)) => return Ok(exit::bad_usage(&why).into()),
     };
     match &profile {
-        Some(profile) => print::note(&format!("picoclaw run: {}", profile.line(asked.open_network()))),
+        Some(profile) => {
+            asked.open_network(profile.hosts());
+            print::note(&format!("picoclaw run: {}", profile.line(&asked.network())));
+        }
         None => suggest_profile(&arguments.command, loaded),
     }
     let ports = match published_ports(&arguments.publish, &asked) {
@@ -127,7 +134,7 @@ fn caged(
     for warning in exposure_warnings(&isolation.expose_paths, process_env) {
         tracing::warn!(target: "isolation", "{warning}");
     }
-    let signals = terminal::listen().context("could not listen to signals")?;
+    let signals = terminal::listen().context("could not listen for signals")?;
     let words = profile.map_or_else(|| arguments.command.clone(), |known| known.command(&arguments.command));
     let command = OperatorCommand {
         isolation: &isolation,
@@ -199,6 +206,7 @@ fn print_missed(
     }
     let protected = child.protected_targets(&text.changed_words(), &removed);
     let (missed_network, was_refused) = (child.missed_network(), child.was_refused());
+    let missed_hosts = child.missed_hosts();
     let report = child.finish(status);
     print_report(&report, "picoclaw run: ");
     // What was refused is the cause; the rest is a guess.
@@ -208,13 +216,28 @@ fn print_missed(
     // A home is never to be shown as a whole.
     let home = process_env.user_home().unwrap_or_default();
     hidden.iter().filter(|hidden| !home.starts_with(&hidden.target)).for_each(print_hidden);
-    if missed_network {
-        print::note("picoclaw run: this cage has no network: `--net host`");
+    print_missed_hosts(&missed_hosts, "picoclaw run: ");
+    let has_named = !missed_hosts.refused.is_empty() || !missed_hosts.failed.is_empty();
+    if missed_network && asked.has_hosts() {
+        print::note(
+            "hint: this cage reaches hosts by name alone, and an address was tried: `--allow-host ADDRESS:PORT`",
+        );
+    } else if missed_network {
+        print::note(
+            "picoclaw run: this cage has no network: `--net host`, or `--allow-host NAME` for one host",
+        );
+    } else if has_named {
+        // The cause is named.
+    } else if was_refused && asked.has_hosts() {
+        print::note(
+            "hint: a connection was refused; an allowed host is reached at ports 443 and 80 unless `--allow-host NAME:PORT` names another",
+        );
     } else if was_refused {
         print::note(
-            "hint: a port of this cage's own loopback refused a connection; `--net host` reaches the services of this host",
+            "hint: a port of this cage's own loopback refused a connection; `--net host` reaches the services of this host, `--allow-host localhost:PORT` one of them",
         );
-    } else if text.fetches_packages() && !asked.has_open_network() && hidden.is_empty() {
+    } else if text.fetches_packages() && !asked.has_open_network() && !asked.has_hosts() && hidden.is_empty()
+    {
         print::note(
             "hint: this cage has no network, and its own caches of packages: `--net host` opens it, \
              `--cache shared` shows what you have downloaded",
@@ -241,6 +264,17 @@ fn print_missed(
         print::note(&format!(
             "hint: `{root}` belongs to user {owner}, and root has no rights over files of others in a cage; run picoclaw as that user"
         ));
+    }
+}
+
+/// Names hosts that are not allowed, and those that were not reached.
+pub(crate) fn print_missed_hosts(missed: &NetworkReport, prefix: &str) {
+    for host in missed.refused.iter().take(MAX_HOSTS) {
+        let host = printable(host);
+        print::note(&format!("{prefix}`{host}` is not one of the allowed hosts: `--allow-host {host}`"));
+    }
+    for line in missed.failed.iter().take(MAX_HOSTS) {
+        print::note(&format!("{prefix}not reached: {}", printable(line)));
     }
 }
 

@@ -55,7 +55,8 @@ const CONNECTS: &[&str] = &[
     "net::connect",
     "connect, socket_with",
 ];
-const CONNECTS_IN: &[&str] = &["crates/sandbox/src/outbound/", "crates/sys/src/linux/net_namespace.rs"];
+const CONNECTS_IN: &[&str] =
+    &["crates/sandbox/src/dial/", "crates/sandbox/src/outbound/", "crates/sys/src/linux/net_namespace.rs"];
 
 /// What tells platforms apart, and where that is allowed.
 const PLATFORMS: &[&str] = &[
@@ -77,7 +78,8 @@ const PLATFORMS_IN: &[&str] = &[
     "crates/sandbox/src/confine/",
     "crates/sandbox/src/host_agents.rs",
     "crates/sandbox/src/line_proxy/mod.rs",
-    "crates/sandbox/src/outbound/",
+    "crates/sandbox/src/broker/",
+    "crates/sandbox/src/dial/",
     "crates/sandbox/src/sd_notify.rs",
     "crates/sandbox/src/terminal/mod.rs",
     "crates/sandbox/src/isolate/",

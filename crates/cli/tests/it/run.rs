@@ -1,6 +1,7 @@
 //! `picoclaw run` from the outside: the real binary, real cages, a real terminal.
 
 mod agents;
+mod by_name;
 mod cache;
 mod crowd;
 mod debug;

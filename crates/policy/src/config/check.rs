@@ -57,7 +57,8 @@ impl<'a> Checker<'a> {
         match shape {
             Shape::Section(keys) => self.check_section(node, keys, path),
             Shape::TextOr(_) if node.text().is_some() => self.check_scalar(node, &Shape::Text, path),
-            Shape::TextOr(keys) => self.check_section(node, keys, path),
+            Shape::ChoiceOr(words, _) if node.text().is_some() => self.check_choice(node, words, path),
+            Shape::ChoiceOr(_, keys) | Shape::TextOr(keys) => self.check_section(node, keys, path),
             Shape::List(inner) => self.check_list(node, inner, path),
             Shape::Map(inner) => self.check_map(node, inner, path),
             Shape::Environment => self.check_map(node, &Shape::Text, path),

@@ -5,7 +5,7 @@ use super::document::{Node, Origin, Value};
 use super::fault::Problem;
 use super::schema::Shape;
 use super::suggest::nearest;
-use crate::network::Network;
+use crate::network::{HostPattern, Network};
 use crate::path::{CleanPath, HOW_TO_BEGIN};
 use crate::path_rules::compile_pattern;
 use std::path::{Component, Path};
@@ -104,9 +104,7 @@ impl Checker<'_> {
             return self.report_wrong_type(&node.origin, path, "a string", node.kind(), "put `\"` around it");
         };
         match shape {
-            Shape::Choice(words) if !words.contains(&text) => {
-                self.report_unknown_word(&node.origin, text, words, path)
-            }
+            Shape::Choice(words) => self.check_choice(node, words, path),
             Shape::Word(words) => self.check_word(node, words, path),
             Shape::Pattern => self.check_pattern(&node.origin, text, path),
             Shape::Path | Shape::Program => self.check_path(node, shape, path),
@@ -115,6 +113,7 @@ impl Checker<'_> {
                 self.report(&node.origin, path, problem, "letters, digits and `_`, as in `JAVA_HOME`");
             }
             Shape::Network => self.check_network(&node.origin, text, path),
+            Shape::Host => self.check_host(&node.origin, text, path),
             Shape::Address => self.check_control(&node.origin, text, "an address", path),
             _ => {}
         }
@@ -124,6 +123,20 @@ impl Checker<'_> {
         if let Err(why) = text.parse::<Network>() {
             let problem = Problem::Refused(why.to_string());
             self.report(origin, path, problem, "names are not taken, since what they stand for changes");
+        }
+    }
+
+    fn check_host(&mut self, origin: &Origin, text: &str, path: &str) {
+        if let Err(why) = text.parse::<HostPattern>() {
+            let hint = "such as `api.example.com`, `*.example.org`, `git.example.net:22` or `localhost:5432`";
+            self.report(origin, path, Problem::Refused(why.to_string()), hint);
+        }
+    }
+
+    /// Reports a word that is none of these.
+    pub(crate) fn check_choice(&mut self, node: &Node, words: &'static [&'static str], path: &str) {
+        if let Some(text) = node.text().filter(|text| !words.contains(text)) {
+            self.report_unknown_word(&node.origin, text, words, path);
         }
     }
 

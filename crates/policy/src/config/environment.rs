@@ -101,7 +101,7 @@ fn value_of(name: &str, value: &str, shape: &Shape, key: &str, checker: &mut Che
         Shape::List(_) | Shape::Map(_) | Shape::Environment | Shape::Section(_) | Shape::Any => {
             json(name, value, key, checker)
         }
-        Shape::TextOr(_) if value.starts_with('{') => json(name, value, key, checker),
+        Shape::ChoiceOr(..) | Shape::TextOr(_) if value.starts_with('{') => json(name, value, key, checker),
         _ => plain(Value::Text(value.to_owned())),
     }
 }

@@ -1,7 +1,11 @@
 //! `isolation`. Each target is exposed once, by its last rule.
 
+use crate::network::AllowedHosts;
 use crate::protect::ProtectRules;
+use crate::refusal::{Code, Layer, Refusal};
+use crate::verdict::{Grant, Verdict};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// `isolation`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,11 +47,33 @@ pub struct OwnIsolation {
 }
 
 impl IsolationConfig {
+    /// The verdict on a connection that a child makes to a host, at one port or at any.
+    pub fn judge_connection(&self, host: &str, port: Option<u16>) -> Verdict {
+        let asked = port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let open = |rule: &str| Verdict::Allow(Grant { rule: rule.to_owned() });
+        match &self.network {
+            _ if !self.enabled => open("isolation.enabled:false"),
+            Network::Host => open("isolation.network:host"),
+            Network::Allow(hosts) => hosts.verdict(host, port),
+            Network::None => Verdict::Deny(Refusal {
+                code: Code::HostNotAllowed,
+                sentence: "access denied: the network is closed".to_owned(),
+                rule: "isolation.network:none".to_owned(),
+                layer: Layer::Policy,
+                hint: format!(
+                    "`isolation.network`: {{\"allow\": [\"{asked}\"]}} in the configuration would allow exactly this host"
+                ),
+            }),
+        }
+    }
+
     /// The isolation of a child with more of its own.
     pub fn with_own(&self, own: &OwnIsolation) -> Self {
         let mut isolation = self.clone();
         isolation.expose_paths.extend(own.expose_paths.iter().cloned());
-        isolation.network = own.network.unwrap_or(self.network);
+        if let Some(network) = &own.network {
+            isolation.network = network.clone();
+        }
         isolation
     }
 }
@@ -84,12 +110,29 @@ pub enum Backend {
 }
 
 /// `isolation.network`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Network {
     /// The host's network.
     Host,
     /// A private loopback interface only.
     None,
+    /// A private loopback interface, and these hosts by name.
+    Allow(Arc<AllowedHosts>),
+}
+
+impl Network {
+    /// Whether it is the host's own.
+    pub fn is_open(&self) -> bool {
+        *self == Self::Host
+    }
+
+    /// The hosts that are reached by name.
+    pub fn hosts(&self) -> Option<&Arc<AllowedHosts>> {
+        match self {
+            Self::Allow(hosts) => Some(hosts),
+            Self::Host | Self::None => None,
+        }
+    }
 }
 
 /// `isolation.limits`. Zero is no limit.

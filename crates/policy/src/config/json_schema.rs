@@ -62,7 +62,7 @@ fn shape_schema(shape: &Shape) -> Value {
             json!({ "anyOf": [{ "type": ["boolean", "null"] }, { "enum": words }] })
         }
         Shape::Word(words) => json!({ "type": ["string", "null"], "examples": words }),
-        Shape::Network => json!({ "type": "string", "minLength": 1 }),
+        Shape::Network | Shape::Host => json!({ "type": "string", "minLength": 1 }),
         Shape::Pattern => json!({ "type": "string", "format": "regex", "minLength": 1 }),
         Shape::Secret => json!({ "type": ["string", "null"], "writeOnly": true }),
         Shape::Variable => json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" }),
@@ -71,6 +71,9 @@ fn shape_schema(shape: &Shape) -> Value {
         Shape::Map(inner) => map_schema(self::shape_schema(inner)),
         Shape::Environment => map_schema(json!({ "type": "string" })),
         Shape::Section(keys) => object_schema(keys),
+        Shape::ChoiceOr(words, keys) => {
+            json!({ "anyOf": [{ "enum": with_null(words) }, object_schema(keys)] })
+        }
         Shape::TextOr(keys) => json!({ "anyOf": [{ "type": ["string", "null"] }, object_schema(keys)] }),
         Shape::Any => json!({}),
     }

@@ -60,7 +60,9 @@ impl SecretResolver<'_, '_> {
 
     fn resolve_value(&mut self, node: &mut Node, shape: &'static Shape, name: &str, path: &mut String) {
         match shape {
-            Shape::Section(keys) | Shape::TextOr(keys) => self.resolve_section(node, keys, path),
+            Shape::Section(keys) | Shape::TextOr(keys) | Shape::ChoiceOr(_, keys) => {
+                self.resolve_section(node, keys, path)
+            }
             Shape::Secret => self.resolve_secret(node, path),
             Shape::Address | Shape::Text | Shape::Program => self.collect_from_text(node),
             Shape::Environment => {

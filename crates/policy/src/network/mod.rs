@@ -2,6 +2,7 @@
 //!
 //! A host is judged by the addresses it resolves to, never by its name.
 
+mod allowed_hosts;
 mod host_rules;
 mod intent;
 mod ip_ranges;
@@ -10,6 +11,7 @@ mod ports;
 mod proxy;
 mod web_address;
 
+pub use allowed_hosts::{AllowedHosts, HostPattern, HostPatternFault, HostVerdict};
 pub use host_rules::{HostRules, Network, NetworkFault};
 pub use intent::{ConnectIntent, Resolution};
 pub use ip_ranges::why_not_public;

@@ -2,6 +2,7 @@
 //! host's.
 
 use super::{CageRequest, ChildDir, Confined, operator_home};
+use crate::broker::show_name_service;
 use crate::fetched::packages_of;
 use crate::instance::{Instance, Workspace};
 use crate::isolate::{
@@ -92,6 +93,9 @@ impl<'r> PlannedCage<'r> {
         let mut plan = plan(&request, &LiveHost)?;
         let has_temp_link = matches!(dir, ChildDir::Project { .. }) && link_temp(&mut plan, user);
         show_passwd(&mut plan, instance, user, host);
+        if isolation.network.hosts().is_some() {
+            show_name_service(&mut plan, instance).map_err(|source| PlanError::NameService { source })?;
+        }
         let has_runtime_dir = plan
             .mounts
             .iter()
@@ -115,7 +119,7 @@ impl<'r> PlannedCage<'r> {
         plan.mounts.extend(caches);
         let plan = Arc::new(plan);
         let is_shown = |path: &Path| path.canonicalize().is_ok_and(|path| plan.shows(&path));
-        set_network_variables(&mut environment, host, isolation.network, &is_shown);
+        set_network_variables(&mut environment, host, &isolation.network, &is_shown);
         if let Some(venv) = environment::get(host, "VIRTUAL_ENV")
             && matches!(dir, ChildDir::Project { .. })
             && is_shown(Path::new(venv))
@@ -126,12 +130,9 @@ impl<'r> PlannedCage<'r> {
         Ok(Self { isolation, plan, environment, protection, home, has_temp_link, runtime_dir })
     }
 
-    /// The plan for the log, one line a rule, with the protected files that exist now. None where
-    /// the log does not show them.
+    /// The plan for the log, one line a rule, with the protected files that exist now: for them the
+    /// workspace is searched.
     pub(crate) fn lines(&self) -> Vec<String> {
-        if !tracing::enabled!(target: "isolation", tracing::Level::INFO) {
-            return Vec::new();
-        }
         self.plan.with_protected(self.protection.watch().mounts()).lines()
     }
 

@@ -28,6 +28,7 @@ use crate::launch::{
 };
 use crate::protect::{Protection, Watch};
 use picoclaw_policy::config::{ExposeMode, IsolationConfig};
+use picoclaw_policy::network::AllowedHosts;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -122,6 +123,14 @@ impl Confined {
         let enforced =
             Enforced { filesystem: off(), network: off(), processes: off(), syscalls: off(), limits: off() };
         Self { confinement: Confinement::None, environment, enforced, protection }
+    }
+
+    /// The hosts that its children reach by name.
+    pub(crate) fn hosts(&self) -> Option<&Arc<AllowedHosts>> {
+        match &self.confinement {
+            Confinement::Cage(cage) => cage.plan().network.hosts(),
+            Confinement::Fence(_) | Confinement::None => None,
+        }
     }
 
     /// The write fence.

@@ -29,7 +29,8 @@ impl<'r> PlannedCage<'r> {
             return Err(PlanError::NotOnWindows);
         }
         let work_dir = dir.resolve(user);
-        let IsolationConfig { network, unix_sockets, limits, debug, tmp_mb, .. } = *isolation;
+        let IsolationConfig { unix_sockets, limits, debug, tmp_mb, .. } = *isolation;
+        let network = isolation.network.clone();
         let search = match dir {
             ChildDir::Project { path, .. } => SearchPath::All(path),
             ChildDir::Path { path, .. } => SearchPath::Outside(Some(path)),

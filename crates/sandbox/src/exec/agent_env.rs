@@ -72,8 +72,10 @@ impl AgentEnv {
             private: Vec::new(),
             cache: CacheMode::Private,
         })?;
-        for rule in planned.lines() {
-            tracing::debug!(target: "isolation", agent = %own.agent, rule, "{}", isolate::PLAN_LOG_ENTRY);
+        if tracing::enabled!(target: "isolation", tracing::Level::DEBUG) {
+            for rule in planned.lines() {
+                tracing::debug!(target: "isolation", agent = %own.agent, rule, "{}", isolate::PLAN_LOG_ENTRY);
+            }
         }
         Ok(Self::new(planned.build(backend)?).owning(&user))
     }

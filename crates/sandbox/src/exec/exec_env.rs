@@ -7,7 +7,7 @@ use super::agent_env::AgentEnv;
 use crate::confine::Settings;
 use crate::file_lock::FileLock;
 use crate::instance::Instance;
-use crate::isolate::{Backend, Enforced, Grade, IsolateError, PlanError, StartError, select_backend};
+use crate::isolate::{Backend, Enforced, IsolateError, PlanError, StartError, select_backend};
 use crate::launch::environment::{self, Variables};
 use crate::launch::{self, Principal, Shell, is_program};
 use crate::printable::printable_path;
@@ -157,7 +157,7 @@ pub(super) fn log_unenforced(backend: &Backend, isolation: &IsolationConfig) {
     }
     let enforced = backend.enforced(isolation);
     let layers = enforced.layers();
-    let less = layers.iter().filter(|(_, _, grade)| !matches!(grade, Grade::Full));
+    let less = layers.iter().filter(|(_, _, grade)| !grade.is_held());
     let less: Vec<String> = less.map(|(_, layer, grade)| format!("{layer} {grade}")).collect();
     let less = less.join("; ");
     match backend {

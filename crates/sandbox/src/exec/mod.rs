@@ -18,7 +18,7 @@ pub use exec_env::{ExecEnv, ExecEnvError};
 pub use host_fs::HostFs;
 pub use operator_command::{HiddenTarget, HomeMount, OperatorCommand, RunningCommand};
 pub use run::{CommandOwner, ExecError, run, start};
-pub use session::{Program, Session};
+pub use session::{CommandReport, Program, Session};
 
 use crate::act::{Facts, Operands};
 use crate::os_file::OwnedFd;

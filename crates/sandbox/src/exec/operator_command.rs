@@ -5,6 +5,7 @@
 
 use super::exec_env::log_unenforced;
 use super::manifest_paths::manifest_paths;
+use crate::broker::{CommandNetwork, NetworkReport};
 use crate::command_error::CommandError;
 use crate::confine::{CageRequest, ChildDir, PlannedCage};
 use crate::file_lock::FileLock;
@@ -16,15 +17,15 @@ use crate::isolate::{
 };
 use crate::launch::environment::{self, Variables};
 use crate::launch::{
-    self, CancelToken, ClosedNetwork, Deadline, Finished, LaunchError, LaunchSpec, ListeningPort,
-    NetCounters, Principal, PublishError, PublishedPort, Running, Status, Streams, WorkDir,
+    self, CancelToken, Deadline, Finished, LaunchError, LaunchSpec, ListeningPort, NetCounters, Principal,
+    PublishError, PublishedPort, Running, Status, Streams, WorkDir,
 };
 use crate::ledger::{Entry, Ledger};
 use crate::os_file::read_regular_file;
 use crate::permit::OutcomeGuard;
 use crate::project_envs::ProjectEnvs;
 use crate::protect::{Report, Watch};
-use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network, mask_words};
+use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, mask_words};
 use picoclaw_policy::{CleanPath, Grant, Subject, Verdict};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -87,8 +88,10 @@ pub struct RunningCommand {
     protected: Watch,
     plan: Arc<Plan>,
     work_dir: PathBuf,
-    /// Those of a network namespace that is closed.
-    network: Option<NetCounters>,
+    /// Those of a network namespace of its own.
+    counters: Option<NetCounters>,
+    /// Its network, if others reach it or it reaches hosts by name.
+    network: Option<CommandNetwork>,
     /// Held until the child has ended.
     in_use: Option<FileLock>,
 }
@@ -166,12 +169,17 @@ impl RunningCommand {
 
     /// Whether a command whose network is closed tried to reach a host, as far as that is known.
     pub fn missed_network(&self) -> bool {
-        self.network.as_ref().is_some_and(NetCounters::has_tried)
+        self.counters.as_ref().is_some_and(NetCounters::has_tried)
     }
 
     /// Whether a command whose network is closed found a port of its loopback closed.
     pub fn was_refused(&self) -> bool {
-        self.network.as_ref().is_some_and(NetCounters::was_refused)
+        self.counters.as_ref().is_some_and(NetCounters::was_refused)
+    }
+
+    /// The hosts that a command asked for by name and did not reach.
+    pub fn missed_hosts(&self) -> NetworkReport {
+        self.network.as_ref().map(CommandNetwork::take_report).unwrap_or_default()
     }
 
     /// Waits for the end of a child whose output goes to pipes.
@@ -236,8 +244,10 @@ impl OperatorCommand<'_> {
             private: lent.private,
             cache: self.cache,
         })?;
-        for rule in planned.lines() {
-            tracing::info!(target: "isolation", rule, "{}", isolate::PLAN_LOG_ENTRY);
+        if tracing::enabled!(target: "isolation", tracing::Level::INFO) {
+            for rule in planned.lines() {
+                tracing::info!(target: "isolation", rule, "{}", isolate::PLAN_LOG_ENTRY);
+            }
         }
         let (work_dir, variables) = (self.dir.resolve(&user), lent.variables);
         let prepared = PreparedCommand { program: &program, planned, work_dir, variables, ports };
@@ -289,6 +299,9 @@ impl OperatorCommand<'_> {
         match self.cache {
             CacheMode::Shared if !backend.is_native() => Some(("--cache shared", "a native cage")),
             CacheMode::None if !has_mounts => Some(("--cache none", MOUNTS)),
+            _ if self.isolation.network.hosts().is_some() && !backend.is_native() => {
+                Some(("--allow-host", "a native cage"))
+            }
             _ if self.isolation.tmp_mb.is_some() && !has_mounts => Some(("--tmp", MOUNTS)),
             _ if self.isolation.debug && !has_mounts => Some(("--debug", "a pid namespace")),
             _ => None,
@@ -321,23 +334,28 @@ impl OperatorCommand<'_> {
                 for (name, value) in variables.iter().chain(self.variables) {
                     environment::set(&mut spec.environment, name, value.clone());
                 }
-                if ports.is_empty() {
-                    return Ok((launch::start(spec)?, protected));
+                let hosts = planned.plan().network.hosts();
+                if ports.is_empty() && hosts.is_none() {
+                    return Ok((launch::start(spec)?, protected, None));
                 }
-                let failed = |error| LaunchError::step("publish a port", error);
-                let network = ClosedNetwork::new().map_err(failed)?;
-                spec.setup.join_network(&network);
+                let network = CommandNetwork::new(hosts, &outcome)
+                    .map_err(|error| LaunchError::step("make its network", error))?;
+                network.join(&mut spec.setup);
                 let running = launch::start(spec)?;
-                ports.iter().try_for_each(|port| port.relay(&network)).map_err(failed)?;
-                Ok((running, protected))
+                ports
+                    .iter()
+                    .try_for_each(|port| port.relay(network.closed()))
+                    .map_err(|error| LaunchError::step("publish a port", error))?;
+                Ok((running, protected, Some(network)))
             });
         match started {
-            Ok((running, protected)) => {
+            Ok((running, protected, network)) => {
                 let (plan, work_dir) = (Arc::clone(planned.plan()), work_dir.clone());
                 // With bubblewrap the supervisor is outside of the namespace.
-                let is_closed = plan.network == Network::None && backend.is_native();
-                let network = is_closed.then(|| running.take_net_counters());
-                Ok(RunningCommand { running, outcome, protected, plan, work_dir, network, in_use: None })
+                let is_own = !plan.network.is_open() && backend.is_native();
+                let counters = is_own.then(|| running.take_net_counters());
+                let in_use = None;
+                Ok(RunningCommand { running, outcome, protected, plan, work_dir, counters, network, in_use })
             }
             Err(why) => {
                 outcome.settle_as(&format!("not started: {why}"));

@@ -2,14 +2,16 @@
 //! it has ended.
 
 use super::Exec;
+use super::agent_env::AgentEnv;
 use super::exec_env::ExecEnv;
-use super::session::{Program, Session};
+use super::session::{CommandReport, Program, Session};
+use crate::broker::CommandNetwork;
 use crate::launch::{
-    self, Background, CancelToken, ClosedNetwork, Deadline, Finished, LaunchError, LaunchSpec, Output,
-    OutputLimit, Stdin, Streams, WindowSize, WorkDir,
+    self, Background, CancelToken, Deadline, Finished, LaunchError, LaunchSpec, Output, OutputLimit, Stdin,
+    Streams, WindowSize, WorkDir,
 };
-use crate::permit::Permit;
-use crate::protect::{Report, Watch};
+use crate::permit::{OutcomeGuard, Permit};
+use crate::protect::Watch;
 use crate::root::RootError;
 use picoclaw_policy::AgentId;
 use std::ffi::OsString;
@@ -22,7 +24,7 @@ pub enum ExecError {
     #[error(transparent)]
     WorkDir(#[from] RootError),
     /// The configuration has no such agent.
-    #[error("there is no place to run commands for agent `{0}`")]
+    #[error("the configuration has no agent `{0}`")]
     NoAgent(AgentId),
     /// It could not be started.
     #[error("failed to start command: {0}")]
@@ -49,13 +51,13 @@ const OUTPUT_RETAINED: OutputLimit = OutputLimit { head: 16 << 10, tail: 16 << 1
 pub struct CommandOwner<'o> {
     /// The agent.
     pub agent: &'o AgentId,
-    /// The network of the owner's background commands, if there are any and their network is
-    /// closed.
-    pub network: Option<&'o ClosedNetwork>,
+    /// The network of the owner's background commands, if there are any and they have one of their
+    /// own.
+    pub network: Option<&'o CommandNetwork>,
 }
 
 /// Runs a command to its end, to its deadline, or to its cancellation; `watch` sees its output as
-/// it comes. The report is about the protected files of the workspace.
+/// it comes.
 pub fn run(
     permit: Permit<Exec>,
     owner: CommandOwner<'_>,
@@ -63,20 +65,29 @@ pub fn run(
     deadline: Duration,
     cancel: &CancelToken,
     watch: &dyn Fn(&[u8]),
-) -> Result<(Finished, Report), ExecError> {
+) -> Result<(Finished, CommandReport), ExecError> {
     let (exec, outcome) = permit.spend();
     let (deadline, output_limit) = (Deadline::After(deadline), OUTPUT_RETAINED);
     let ended = spec(&exec, owner.agent, exec_env).and_then(|(spec, protected)| {
         let mut spec = LaunchSpec { deadline, output_limit, ..spec };
-        if let Some(network) = owner.network.filter(|_| spec.setup.has_new_network()) {
-            spec.setup.join_network(network);
+        let env = agent_env(owner.agent, exec_env)?;
+        let network = match (env.confined.hosts(), owner.network) {
+            _ if !spec.setup.has_new_network() => None,
+            (_, Some(shared)) => Some(shared.clone()),
+            (Some(_), None) => Some(new_network(env, &outcome)?),
+            (None, None) => None,
+        };
+        if let Some(network) = &network {
+            network.join(&mut spec.setup);
         }
-        Ok((launch::run_with_output(spec, cancel, watch)?, protected))
+        let finished = launch::run_with_output(spec, cancel, watch)?;
+        let missed = network.map(|network| network.take_report()).unwrap_or_default();
+        Ok((finished, protected, missed))
     });
     match ended {
-        Ok((finished, protected)) => {
-            let report = protected.settle(outcome, finished.status);
-            Ok((finished, report))
+        Ok((finished, protected, network)) => {
+            let protected = protected.settle(outcome, finished.status);
+            Ok((finished, CommandReport { protected, network }))
         }
         Err(why) => {
             outcome.settle_as(&why.to_string());
@@ -102,9 +113,10 @@ pub fn start(
     let (deadline, output_limit) = (Deadline::After(lifetime), Background::OUTPUT_LIMIT);
     let program = Program::of(&exec.intent.judgement);
     let started = spec(&exec, owner.agent, exec_env).and_then(|(mut spec, protected)| {
-        let network = if spec.setup.has_new_network() { shared_network(owner) } else { None };
+        let env = agent_env(owner.agent, exec_env)?;
+        let network = if spec.setup.has_new_network() { shared_network(owner, env, &outcome)? } else { None };
         if let Some(network) = &network {
-            spec.setup.join_network(network);
+            network.join(&mut spec.setup);
         }
         let background = Background::start(LaunchSpec { streams, deadline, output_limit, ..spec })?;
         Ok((background, network, protected))
@@ -121,19 +133,36 @@ pub fn start(
     }
 }
 
-/// The network of the owner's other background commands, or a new one. Where none can be made, the
-/// command gets one of its own, which holds as much.
-fn shared_network(owner: CommandOwner<'_>) -> Option<ClosedNetwork> {
-    let made = || {
-        ClosedNetwork::new().inspect_err(|why| {
-        tracing::warn!(target: "isolation", error = %why, "Later commands will not reach this one by the loopback");
-    })
-    };
-    owner.network.cloned().or_else(|| made().ok())
+/// The network of the owner's other background commands, or a new one. Where no closed one can be
+/// made, the command gets one of its own, which holds as much.
+fn shared_network(
+    owner: CommandOwner<'_>,
+    env: &AgentEnv,
+    outcome: &OutcomeGuard,
+) -> Result<Option<CommandNetwork>, LaunchError> {
+    if let Some(shared) = owner.network {
+        return Ok(Some(shared.clone()));
+    }
+    match new_network(env, outcome) {
+        Err(why) if env.confined.hosts().is_none() => {
+            tracing::warn!(target: "isolation", error = %why, "Later commands will not reach this one by the loopback");
+            Ok(None)
+        }
+        made => made.map(Some),
+    }
+}
+
+fn new_network(env: &AgentEnv, outcome: &OutcomeGuard) -> Result<CommandNetwork, LaunchError> {
+    CommandNetwork::new(env.confined.hosts(), outcome)
+        .map_err(|why| LaunchError::step("make its network", why))
+}
+
+fn agent_env<'e>(agent: &AgentId, exec_env: &'e ExecEnv) -> Result<&'e AgentEnv, ExecError> {
+    exec_env.agent(agent).ok_or_else(|| ExecError::NoAgent(agent.clone()))
 }
 
 fn spec(exec: &Exec, agent: &AgentId, exec_env: &ExecEnv) -> Result<(LaunchSpec, Watch), ExecError> {
-    let env = exec_env.agent(agent).ok_or_else(|| ExecError::NoAgent(agent.clone()))?;
+    let env = agent_env(agent, exec_env)?;
     let path = exec.intent.cwd.asked.as_path().to_owned();
     let work_dir = WorkDir { handle: exec.open_work_dir()?, path };
     let mut argv: Vec<OsString> = exec_env.arguments.iter().map(OsString::from).collect();

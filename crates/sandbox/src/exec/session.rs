@@ -2,7 +2,8 @@
 //!
 //! A session ends with exactly one closing record, also when it is dropped.
 
-use crate::launch::{Background, BackgroundError, ClosedNetwork, State, TruncatedOutput};
+use crate::broker::{CommandNetwork, NetworkReport};
+use crate::launch::{Background, BackgroundError, State, TruncatedOutput};
 use crate::permit::OutcomeGuard;
 use crate::protect::{Report, Watch};
 use picoclaw_policy::shell::guard::{Judgement, is_shell};
@@ -36,16 +37,25 @@ impl Program {
     }
 }
 
+/// What a command met beside its output.
+#[derive(Debug, Clone, Default)]
+pub struct CommandReport {
+    /// What became of the protected files of the workspace.
+    pub protected: Report,
+    /// The hosts that it did not reach.
+    pub network: NetworkReport,
+}
+
 /// A command in the background.
 #[derive(Debug)]
 pub struct Session {
     background: Background,
-    /// The closed network that it shares with its owner's other commands.
-    network: Option<ClosedNetwork>,
+    /// The network that it shares with its owner's other commands.
+    network: Option<CommandNetwork>,
     /// The record of its end, and the watch over protected files.
     end: Mutex<Option<(OutcomeGuard, Watch)>>,
-    /// About the protected files, once it has ended.
-    report: OnceLock<Report>,
+    /// Once it has ended.
+    report: OnceLock<CommandReport>,
     command: String,
     program: Program,
 }
@@ -53,7 +63,7 @@ pub struct Session {
 impl Session {
     pub(super) fn new(
         background: Background,
-        network: Option<ClosedNetwork>,
+        network: Option<CommandNetwork>,
         end: (OutcomeGuard, Watch),
         command: String,
         program: Program,
@@ -63,7 +73,7 @@ impl Session {
     }
 
     /// The network that its owner's other commands share with it.
-    pub fn network(&self) -> Option<&ClosedNetwork> {
+    pub fn network(&self) -> Option<&CommandNetwork> {
         self.network.as_ref()
     }
 
@@ -89,8 +99,8 @@ impl Session {
         state
     }
 
-    /// What became of the protected files, once its end was seen.
-    pub fn report(&self) -> Option<&Report> {
+    /// What it met beside its output, once its end was seen.
+    pub fn report(&self) -> Option<&CommandReport> {
         self.report.get()
     }
 
@@ -120,8 +130,11 @@ impl Session {
         let State::Ended(status) = state else { return };
         let end = self.end.lock().ok().and_then(|mut end| end.take());
         if let Some((outcome, protected)) = end {
-            let report = self.report.get_or_init(|| protected.settle(outcome, *status));
-            if let Some(line) = report.line() {
+            let report = self.report.get_or_init(|| CommandReport {
+                protected: protected.settle(outcome, *status),
+                network: self.network.as_ref().map(CommandNetwork::take_report).unwrap_or_default(),
+            });
+            if let Some(line) = report.protected.line() {
                 tracing::warn!(target: "isolation", "{line}");
             }
         }

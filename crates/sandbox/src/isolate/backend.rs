@@ -58,8 +58,11 @@ impl Backend {
     /// Refuses a plan that this backend cannot enforce.
     pub fn check(&self, plan: &Plan) -> Result<(), IsolateError> {
         match self {
-            Self::Native | Self::NativeHostProc | Self::Bwrap(_) | Self::RestrictedToken => Ok(()),
             Self::Unsupported(why) => Err(IsolateError::Unsupported { why }),
+            _ if plan.network.hosts().is_some() && !self.is_native() => {
+                Err(IsolateError::CannotEnforce { what: "reaching hosts by name".to_owned() })
+            }
+            Self::Native | Self::NativeHostProc | Self::Bwrap(_) | Self::RestrictedToken => Ok(()),
             // Without a pid namespace the filter refuses tracing.
             Self::Landlock if plan.debug => Err(IsolateError::CannotEnforce { what: "tracing".to_owned() }),
             Self::Landlock => {

@@ -10,6 +10,8 @@ use std::fmt;
 pub enum Grade {
     /// All of it.
     Full,
+    /// All of it but what the operator opened by name.
+    FullBut(String),
     /// A part of it, and what is missing.
     Partial(String),
     /// Nothing, and why.
@@ -43,11 +45,12 @@ impl Enforced {
         ]
     }
 
-    /// Every layer in words: the network is open or closed, the others are held or not.
+    /// Every layer in words: the network is open, closed or by name, the others are held or not.
     pub fn words(&self) -> [(&'static str, String); 5] {
         self.layers().map(|(layer, name, grade)| {
             let word = match (layer, grade) {
                 (Requirement::Network, Grade::Full) => "closed".to_owned(),
+                (Requirement::Network, Grade::FullBut(hosts)) => format!("by name: {hosts}"),
                 (Requirement::Network, Grade::None(why)) => format!("open: {why}"),
                 (_, grade) => grade.to_string(),
             };
@@ -59,8 +62,15 @@ impl Enforced {
     pub fn lacks(&self, required: &[Requirement]) -> Option<(&'static str, &Grade)> {
         let mut layers = self.layers().into_iter();
         layers
-            .find(|(layer, _, grade)| required.contains(layer) && !matches!(grade, Grade::Full))
+            .find(|(layer, _, grade)| required.contains(layer) && !grade.is_held())
             .map(|(_, name, grade)| (name, grade))
+    }
+}
+
+impl Grade {
+    /// Whether all that was asked for is held.
+    pub fn is_held(&self) -> bool {
+        matches!(self, Self::Full | Self::FullBut(_))
     }
 }
 
@@ -68,6 +78,7 @@ impl fmt::Display for Grade {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Full => f.write_str("held"),
+            Self::FullBut(opened) => write!(f, "held, but for {opened}"),
             Self::Partial(why) => write!(f, "partly held: {why}"),
             Self::None(why) => write!(f, "not held: {why}"),
         }

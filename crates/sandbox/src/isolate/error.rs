@@ -3,6 +3,7 @@
 //! Invariant: every error is returned before the child's program runs.
 
 use crate::printable::{printable_path, shell_word};
+use crate::state_dir::StateError;
 use picoclaw_sys::SYSTEM;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,12 @@ pub enum PlanError {
     KernelSource {
         /// The source.
         path: PathBuf,
+    },
+    /// The files of the cage's own name service.
+    #[error("could not write the files by which the cage finds its name server")]
+    NameService {
+        /// Why not.
+        source: StateError,
     },
     /// The whole file tree.
     #[error("`isolation.expose_paths`: exposing `/` would leave no cage")]

@@ -1,5 +1,6 @@
-//! Variables that follow from the network of a cage: certificates and proxies where it is open, and
-//! where it is closed what makes tools fail at once instead of waiting for a name server.
+//! Variables that follow from the network of a cage: certificates where it reaches hosts, proxies
+//! where it is open, and where it is closed what makes tools fail at once instead of waiting for a
+//! name server.
 
 use crate::launch::environment::{Variables, get, set};
 use picoclaw_policy::config::Network;
@@ -41,14 +42,16 @@ const OFFLINE: [(&str, &str); 10] = [
 pub(crate) fn set_network_variables(
     environment: &mut Variables,
     host: &Variables,
-    network: Network,
+    network: &Network,
     is_shown: &dyn Fn(&Path) -> bool,
 ) {
     match network {
-        Network::Host => {
+        Network::Host | Network::Allow(_) => {
             for (name, value) in host {
                 let text = name.to_string_lossy();
-                let is_proxy = PROXIES.contains(&text.to_ascii_uppercase().as_str())
+                // A network by name reaches no proxy.
+                let is_proxy = network.is_open()
+                    && PROXIES.contains(&text.to_ascii_uppercase().as_str())
                     && !value.to_string_lossy().contains('@');
                 let is_certificate = CERTIFICATES.contains(&text.as_ref()) && is_shown(Path::new(value));
                 if is_proxy || is_certificate {
@@ -77,7 +80,7 @@ mod tests {
         };
         let mut environment = of(own);
         let is_shown = |path: &Path| path.starts_with("/etc/ssl");
-        set_network_variables(&mut environment, &of(host), network, &is_shown);
+        set_network_variables(&mut environment, &of(host), &network, &is_shown);
         let text = |value: OsString| value.into_string().unwrap();
         environment.into_iter().map(|(name, value)| (text(name), text(value))).collect()
     }

@@ -309,7 +309,8 @@ pub fn plan(request: &PlanRequest<'_>, host: &dyn HostFiles) -> Result<Plan, Pla
     if !is_visible(&mounts, &work_dir) {
         return Err(PlanError::WorkDirOutside { path: work_dir });
     }
-    let IsolationConfig { network, unix_sockets, limits, debug, tmp_mb, .. } = *request.isolation;
+    let IsolationConfig { unix_sockets, limits, debug, tmp_mb, .. } = *request.isolation;
+    let network = request.isolation.network.clone();
     Ok(Plan { mounts, work_dir, network, unix_sockets, limits, debug, tmp_mb })
 }
 

@@ -10,11 +10,12 @@ impl Plan {
     /// line.
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.mounts.iter().map(rule_line).collect();
-        let network = match self.network {
-            Network::Host => "network open",
-            Network::None => "network closed (private loopback)",
+        let network = match &self.network {
+            Network::Host => "network open".to_owned(),
+            Network::None => "network closed (private loopback)".to_owned(),
+            Network::Allow(hosts) => format!("network by name: {hosts}"),
         };
-        lines.push(network.to_owned());
+        lines.push(network);
         let limits = self.limits;
         for (name, value) in [
             ("memory_mb", limits.memory_mb),

@@ -20,6 +20,7 @@ mod macos;
 mod output_limit;
 mod principal;
 mod publish;
+mod relay;
 mod run;
 mod shell;
 mod spec;
@@ -58,6 +59,8 @@ pub(crate) use platform::{SHELL_NAMES, is_program, shells};
 pub use principal::Principal;
 pub(crate) use publish::ListeningPort;
 pub use publish::{PublishError, PublishedPort};
+#[cfg(target_os = "linux")]
+pub(crate) use relay::relay;
 #[cfg(target_os = "linux")]
 pub(crate) use run::KERNEL_TIMEOUT;
 pub use run::run_to_end;

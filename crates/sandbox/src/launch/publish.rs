@@ -3,8 +3,9 @@
 //! Invariant: connections go one way. A command cannot reach the host by a published port.
 
 use crate::launch::platform::ClosedNetwork;
+use crate::launch::relay::relay;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -112,26 +113,6 @@ fn accept(listener: &TcpListener, network: &ClosedNetwork, cage: u16) {
             drop(held);
         });
     }
-}
-
-/// Copies both ways until both have ended.
-fn relay(client: &TcpStream, server: &TcpStream) -> io::Result<()> {
-    let (from_client, to_server) = (client.try_clone()?, server.try_clone()?);
-    let requests =
-        thread::Builder::new().name("relay".to_owned()).spawn(move || copy(&from_client, &to_server))?;
-    copy(server, client);
-    let _ = requests.join();
-    Ok(())
-}
-
-/// Copies one way. The end of one stream becomes the end of the other, and after an error both have
-/// ended.
-fn copy(mut from: &TcpStream, mut to: &TcpStream) {
-    if io::copy(&mut from, &mut to).is_err() {
-        let _ = from.shutdown(Shutdown::Both);
-        let _ = to.shutdown(Shutdown::Both);
-    }
-    let _ = to.shutdown(Shutdown::Write);
 }
 
 #[cfg(test)]

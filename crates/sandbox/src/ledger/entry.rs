@@ -50,11 +50,6 @@ impl Entry {
     /// A verdict, to be written before it has any effect. `intent` describes the effect: `read
     /// /a/b`.
     pub fn decided(subject: &Subject, tool: &str, intent: &str, verdict: &Verdict) -> Self {
-        let (word, rule, refusal) = match verdict {
-            Verdict::Allow(grant) => ("allow", &grant.rule, None),
-            Verdict::Ask(question) => ("ask", &question.refusal.rule, Some(&question.refusal)),
-            Verdict::Deny(refusal) => ("deny", &refusal.rule, Some(refusal)),
-        };
         Self {
             phase: Phase::Decided,
             origin: subject.origin,
@@ -65,13 +60,37 @@ impl Entry {
             principal: subject.principal.clone(),
             tool: tool.to_owned(),
             intent: intent.to_owned(),
+            verdict: "",
+            code: None,
+            rule: None,
+            layer: None,
+            enforced: Vec::new(),
+            outcome: None,
+            duration: None,
+        }
+        .with_verdict(verdict)
+    }
+
+    /// A verdict on something else that the same call causes.
+    #[must_use]
+    pub fn beside(&self, tool: &str, intent: &str, verdict: &Verdict) -> Self {
+        let (tool, intent) = (tool.to_owned(), intent.to_owned());
+        let enforced = Vec::new();
+        Self { phase: Phase::Decided, tool, intent, enforced, ..self.clone() }.with_verdict(verdict)
+    }
+
+    fn with_verdict(self, verdict: &Verdict) -> Self {
+        let (word, rule, refusal) = match verdict {
+            Verdict::Allow(grant) => ("allow", &grant.rule, None),
+            Verdict::Ask(question) => ("ask", &question.refusal.rule, Some(&question.refusal)),
+            Verdict::Deny(refusal) => ("deny", &refusal.rule, Some(refusal)),
+        };
+        Self {
             verdict: word,
             code: refusal.map(|no| no.code),
             rule: Some(rule.clone()),
             layer: refusal.map(|no| no.layer),
-            enforced: Vec::new(),
-            outcome: None,
-            duration: None,
+            ..self
         }
     }
 

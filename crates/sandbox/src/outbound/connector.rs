@@ -1,11 +1,9 @@
 //! Resolves hosts and connects to them: resolving needs no permit, connecting does.
 
 use super::connection::Connection;
-use super::dns::{DnsLookup, HostResolver, Resolver};
 use super::error::OutboundError;
 use super::proxy_tunnel::open_tunnel;
-use super::socket::dial;
-use super::wait_limit::{WaitEnded, WaitLimit};
+use crate::dial::{DnsLookup, HostResolver, Resolver, WaitLimit, dial, try_each};
 use crate::permit::{Effect, Permit, Sealed};
 use crate::warden::Warden;
 use picoclaw_policy::config::WebConfig;
@@ -13,13 +11,6 @@ use picoclaw_policy::network::{ConnectIntent, ProxyAddress, Resolution};
 use picoclaw_policy::{Intent, Subject};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// The most addresses of one host that are tried.
-const MAX_TRIES: usize = 4;
-
-/// The longest that one address is tried.
-const ADDRESS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Connecting to a host, with the addresses that are judged.
 #[derive(Debug)]
@@ -103,22 +94,10 @@ impl Outbound {
 
     fn try_addresses(&self, addresses: &[SocketAddr], limit: &WaitLimit) -> Result<TcpStream, OutboundError> {
         let proxy = self.proxy.as_ref().map_err(|why| OutboundError::Proxy(why.clone()))?;
-        let mut last = OutboundError::Nowhere;
-        let tries = addresses.len().min(MAX_TRIES) as u32;
-        for (nth, address) in addresses.iter().take(MAX_TRIES).enumerate() {
-            // The time is shared: an address that drops packets leaves time for the next.
-            let share = limit.left()? / (tries - nth as u32).max(1);
-            let share = limit.at_most(share.min(ADDRESS_TIMEOUT));
-            let tried = match proxy {
-                Some(proxy) => open_tunnel(proxy, &self.dns, *address, &share),
-                None => dial(*address, &share).map_err(|why| OutboundError::dial(*address, why)),
-            };
-            match tried {
-                Ok(stream) => return Ok(stream),
-                Err(OutboundError::Stopped(WaitEnded::Cancelled)) => return Err(WaitEnded::Cancelled.into()),
-                Err(why) => last = why,
-            }
-        }
-        Err(last)
+        let connect = |address, share: &WaitLimit| match proxy {
+            Some(proxy) => open_tunnel(proxy, &self.dns, address, share),
+            None => dial(address, share).map_err(|why| OutboundError::dial(address, why)),
+        };
+        try_each(addresses, limit, connect).unwrap_or(Err(OutboundError::Nowhere))
     }
 }

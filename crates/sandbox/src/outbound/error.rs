@@ -1,6 +1,6 @@
 //! Errors of connecting. No message contains the password of a proxy.
 
-use super::wait_limit::WaitEnded;
+use crate::dial::WaitEnded;
 use std::io;
 use std::net::SocketAddr;
 

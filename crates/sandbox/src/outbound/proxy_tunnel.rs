@@ -3,10 +3,8 @@
 //! The target is an address that was judged, never a name: the proxy could resolve a name to
 //! another host. Plain HTTP goes through a tunnel too, for the same reason.
 
-use super::dns::DnsLookup;
 use super::error::{OutboundError, wait_ended};
-use super::socket::dial;
-use super::wait_limit::{Readiness, WaitLimit};
+use crate::dial::{DnsLookup, Readiness, WaitLimit, dial};
 use picoclaw_policy::network::{ProxyAddress, Resolution};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};

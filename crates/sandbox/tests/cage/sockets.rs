@@ -37,9 +37,9 @@ fn lasting(place: &Instance, line: &str, cage: Confinement) -> LaunchSpec {
 }
 
 /// An instance with this network; its cages are made from it as it is then.
-fn with_network(network: Network) -> Instance {
+fn with_network(network: &Network) -> Instance {
     let mut place = instance();
-    place.isolation.network = network;
+    place.isolation.network = network.clone();
     place
 }
 
@@ -51,7 +51,7 @@ fn bind(path: &Path) -> UnixListener {
 #[test]
 fn a_socket_of_the_host_stays_masked_wherever_commands_move_it() {
     for network in NETWORKS {
-        let place = with_network(network);
+        let place = with_network(&network);
         let _listener = bind(&place.workspace.join("sub/dir/socket"));
         let cage = place.cage();
         assert_eq!(said(&place, &cage, &connect("sub/dir/socket")), "no", "{network:?}");
@@ -73,7 +73,7 @@ fn a_socket_of_the_host_stays_masked_wherever_commands_move_it() {
 #[test]
 fn a_directory_that_commands_have_closed_hides_no_socket() {
     for network in NETWORKS {
-        let place = with_network(network);
+        let place = with_network(&network);
         let _listener = bind(&place.workspace.join("sub/socket"));
         let cage = place.cage();
         said(&place, &cage, "mv sub closed; chmod 0 closed");
@@ -89,8 +89,10 @@ fn a_directory_that_commands_have_closed_hides_no_socket() {
 #[test]
 fn a_path_that_is_too_long_for_the_kernel_hides_no_socket() {
     // With 4,090 bytes the directory can be opened, and nothing in it.
-    for (network, bytes) in NETWORKS.into_iter().flat_map(|network| [(network, 4090), (network, 6000)]) {
-        let place = with_network(network);
+    for (network, bytes) in
+        NETWORKS.into_iter().flat_map(|network| [(network.clone(), 4090), (network, 6000)])
+    {
+        let place = with_network(&network);
         // Each step is taken from the one before.
         let length = bytes - "/sub".len() - place.workspace.as_os_str().len();
         let (steps, first) = (length / 100, length % 100 + 99);
@@ -112,7 +114,7 @@ fn a_path_that_is_too_long_for_the_kernel_hides_no_socket() {
 #[test]
 fn a_socket_that_is_gone_leaves_nothing_behind() {
     for network in NETWORKS {
-        let place = with_network(network);
+        let place = with_network(&network);
         let path = place.workspace.join("socket");
         let listener = bind(&path);
         let cage = place.cage();
@@ -141,7 +143,7 @@ for name in ('own', '$HOME/own'):
     server = socket.socket(socket.AF_UNIX); server.bind(name); server.listen(); globals()[name] = server
 open('up', 'w'); time.sleep(100000)\"";
     for network in NETWORKS {
-        let place = with_network(network);
+        let place = with_network(&network);
         let cage = place.cage();
         let server = serve(&place, lasting(&place, SERVE, cage.clone()));
         for path in ["own", "$HOME/own"] {
@@ -163,7 +165,7 @@ for number in range(20):
     try: socket.socket(socket.AF_UNIX).connect('own%d' % number)
     except OSError as why: print(number, why)
 print('tried')\"";
-    let place = with_network(Network::Host);
+    let place = with_network(&Network::Host);
     // While a child runs, the sockets of the host are not listed anew.
     let child = start(lasting(&place, "sleep 100000", place.cage())).expect("it starts");
     let path = place.workspace.join("socket");
@@ -185,7 +187,7 @@ print('tried')\"";
 #[test]
 fn the_operator_may_expose_one_socket() {
     for network in NETWORKS {
-        let mut place = with_network(network);
+        let mut place = with_network(&network);
         let agent = place.outside.join("agent.sock");
         let other = place.outside.join("other.sock");
         let _listeners = [bind(&agent), bind(&other)];

@@ -1,26 +1,29 @@
-//! A closed network that several children share, and that can be reached from outside.
+//! A network namespace that several children share, and that has sockets of this process.
 //!
 //! A network namespace is owned by a user namespace, and only a process with capabilities there may
 //! enter it. Both are made together and kept by their descriptors; a process of the same user that
 //! enters the first may enter the second.
 
-use crate::linux::privilege::{loopback_up, map_ids};
+use crate::linux::privilege::{add_loopback_address, loopback_up, map_ids};
 use crate::linux::raw_syscall::{exit, set_signal_mask, syscall};
 use crate::linux::report::{Report, receive_descriptor, send_descriptor};
 use crate::linux::spawn::fork;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, Result};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, socketpair};
-use rustix::net::{connect, sockopt};
+use rustix::net::{bind, connect, listen, sockopt};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::io;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 /// How long a connection may take, in a network whose packets never leave the machine.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The connections that wait to be accepted.
+const BACKLOG: i32 = 128;
 
 /// A network namespace with a loopback interface and nothing else, and the user namespace that owns
 /// it.
@@ -43,6 +46,35 @@ impl NetNamespace {
         Ok(Self { user, network })
     }
 
+    /// Listens for TCP connections at an address, which the loopback interface gets if it does not
+    /// have it.
+    pub fn listen(&self, address: SocketAddrV4) -> io::Result<TcpListener> {
+        let label = address_label(*address.ip());
+        let [socket] = from_new_process(0, || {
+            self.enter()?;
+            label.as_ref().map_or(Ok(()), |label| add_loopback_address(label, *address.ip()))?;
+            let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+            sockopt::set_socket_reuseaddr(&socket, true)?;
+            bind(&socket, &address)?;
+            listen(&socket, BACKLOG)?;
+            Ok([socket])
+        })?;
+        Ok(socket.into())
+    }
+
+    /// Receives datagrams at an address, which the loopback interface gets if it does not have it.
+    pub fn receive_at(&self, address: SocketAddrV4) -> io::Result<UdpSocket> {
+        let label = address_label(*address.ip());
+        let [socket] = from_new_process(0, || {
+            self.enter()?;
+            label.as_ref().map_or(Ok(()), |label| add_loopback_address(label, *address.ip()))?;
+            let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+            bind(&socket, &address)?;
+            Ok([socket])
+        })?;
+        Ok(socket.into())
+    }
+
     /// Moves the calling process, which has one thread, into both.
     pub(crate) fn enter(&self) -> Result<()> {
         move_into_link_name_space(self.user.as_fd(), Some(LinkNameSpaceType::User))?;
@@ -61,6 +93,13 @@ impl NetNamespace {
         sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, None)?;
         Ok(socket.into())
     }
+}
+
+/// The label of an address on the loopback interface, such as `lo:c6120001`; `None` for those that
+/// it has anyway.
+fn address_label(address: Ipv4Addr) -> Option<CString> {
+    let label = CString::new(format!("lo:{:08x}", u32::from(address))).ok();
+    label.filter(|_| !address.is_loopback())
 }
 
 /// Returns the descriptors that `make` gives in a new process, which then exits. `make` keeps the

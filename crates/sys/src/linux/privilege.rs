@@ -11,6 +11,7 @@ use rustix::thread::{
     set_capabilities, set_capabilities_secure_bits,
 };
 use std::ffi::CStr;
+use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// No capabilities for root, on user changes or as ambient ones, and none kept; each of it locked.
@@ -70,16 +71,39 @@ pub(crate) fn drop_capabilities() -> Result<()> {
 /// Brings the loopback interface of a new network namespace up, and opens all its ports: root has
 /// no capability there.
 pub(crate) fn loopback_up() -> Result<()> {
-    // SAFETY: an all-zero `ifreq` is a valid value.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (place, byte) in request.ifr_name.iter_mut().zip(c"lo".to_bytes()) {
-        *place = *byte as std::ffi::c_char;
-    }
+    let mut request = interface_request(c"lo");
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
-    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
-    // SAFETY: SIOCSIFFLAGS reads a live `ifreq`.
-    unsafe { syscall!(libc::SYS_ioctl, socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }?;
+    set_interface(libc::SIOCSIFFLAGS, &request)?;
     // Where `/proc` is read-only, as in some containers, the low ports stay closed.
     let _ = write_file(CWD, c"/proc/sys/net/ipv4/ip_unprivileged_port_start", b"0");
+    Ok(())
+}
+
+/// Gives the loopback interface one more address under a label, such as `lo:1`, of that address
+/// alone. All addresses of its network class are the interface's own then.
+pub(crate) fn add_loopback_address(label: &CStr, address: Ipv4Addr) -> Result<()> {
+    let mut request = interface_request(label);
+    // A `sockaddr_in`: the port, which does not count, then the address.
+    let mut sa_data = [0; 14];
+    for (place, byte) in sa_data.iter_mut().skip(2).zip(address.octets()) {
+        *place = byte as std::ffi::c_char;
+    }
+    request.ifr_ifru.ifru_addr = libc::sockaddr { sa_family: libc::AF_INET as libc::sa_family_t, sa_data };
+    set_interface(libc::SIOCSIFADDR, &request)
+}
+
+fn interface_request(name: &CStr) -> libc::ifreq {
+    // SAFETY: an all-zero `ifreq` is a valid value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (place, byte) in request.ifr_name.iter_mut().zip(name.to_bytes()) {
+        *place = *byte as std::ffi::c_char;
+    }
+    request
+}
+
+fn set_interface(what: libc::Ioctl, request: &libc::ifreq) -> Result<()> {
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    // SAFETY: both requests read a live `ifreq`.
+    unsafe { syscall!(libc::SYS_ioctl, socket.as_raw_fd(), what, std::ptr::from_ref(request)) }?;
     Ok(())
 }

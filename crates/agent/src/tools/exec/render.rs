@@ -1,9 +1,8 @@
 //! The result of a command as text for the model.
 
 use crate::call::Reply;
-use picoclaw_sandbox::exec::Session;
+use picoclaw_sandbox::exec::{CommandReport, Session};
 use picoclaw_sandbox::launch::{Finished, Limit, State, Status};
-use picoclaw_sandbox::protect::Report;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -12,9 +11,9 @@ const TIMEOUT_HINT: &str = "hint: `background: true` lets a command run on, to b
     `tools.exec.timeout_seconds` is the longest time of any other";
 
 /// The reply to a command that ran to its end.
-pub(super) fn finished(done: &Finished, deadline: Duration, report: &Report) -> Reply {
+pub(super) fn finished(done: &Finished, deadline: Duration, report: &CommandReport) -> Reply {
     let mut output = output(done);
-    for note in notes(report) {
+    for note in notes(report, done.status != Status::Exited(0)) {
         let gap = if output.is_empty() { "" } else { "\n\n" };
         output.push_str(&format!("{gap}[{note}]"));
     }
@@ -40,16 +39,19 @@ pub(super) fn finished(done: &Finished, deadline: Duration, report: &Report) -> 
     }
 }
 
-/// What became of the protected files.
-fn notes(report: &Report) -> impl Iterator<Item = String> {
-    let refused =
-        report.refused.iter().map(|file| format!("`{file}` is protected; `isolation.protect` lists what is"));
-    report.line().into_iter().chain(refused)
+/// What became of the protected files, and which hosts a command that failed did not reach.
+fn notes(report: &CommandReport, has_failed: bool) -> Vec<String> {
+    let CommandReport { protected, network } = report;
+    let refused = protected.refused.iter();
+    let refused = refused.map(|file| format!("`{file}` is protected; `isolation.protect` lists what is"));
+    let missed = network.lines().into_iter().filter(|_| has_failed);
+    protected.line().into_iter().chain(refused).chain(missed).collect()
 }
 
 /// An answer about a session, with what became of the protected files, if it has ended.
 pub(super) fn with_notes(mut answer: Value, session: &Session) -> String {
-    let notes: Vec<String> = session.report().into_iter().flat_map(notes).collect();
+    let has_failed = !matches!(session.state(), State::Ended(Status::Exited(0)));
+    let notes = session.report().map(|report| notes(report, has_failed)).unwrap_or_default();
     if !notes.is_empty() {
         answer["notes"] = json!(notes);
     }

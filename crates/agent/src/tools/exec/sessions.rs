@@ -2,8 +2,9 @@
 //! started it (W37).
 
 use picoclaw_policy::{AgentId, Subject};
+use picoclaw_sandbox::broker::CommandNetwork;
 use picoclaw_sandbox::exec::Session;
-use picoclaw_sandbox::launch::{ClosedNetwork, State};
+use picoclaw_sandbox::launch::State;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -82,8 +83,8 @@ impl Sessions {
             .collect()
     }
 
-    /// The closed network of `subject`'s own sessions, in which its next commands run as well.
-    pub(super) fn network(&self, subject: &Subject) -> Option<ClosedNetwork> {
+    /// The network of `subject`'s own sessions, in which its next commands run as well.
+    pub(super) fn network(&self, subject: &Subject) -> Option<CommandNetwork> {
         self.of(subject).iter().find_map(|(_, owned)| owned.session.network().cloned())
     }
 

@@ -42,7 +42,9 @@ pub(crate) fn run(arguments: &AddArguments, loaded: &Settings, process_env: &Pro
             print::line(&line)?;
         }
         if !after.config.isolation.enabled && server.isolation != OwnIsolation::default() {
-            print::note("note: isolation is off, so `--ro`, `--rw` and `--net` change nothing");
+            print::note(
+                "note: isolation is off, so `--ro`, `--rw`, `--net` and `--allow-host` change nothing",
+            );
         }
         if has_secrets(server) {
             print::note(&format!(

@@ -122,8 +122,11 @@ pub(crate) struct AddArguments {
     #[arg(long, value_name = "PATH")]
     pub(crate) rw: Vec<PathBuf>,
     /// The network of this server, instead of `isolation.network`
-    #[arg(long, value_parser = ["none", "host"])]
+    #[arg(long, value_parser = ["none", "host"], conflicts_with = "allow_host")]
     pub(crate) net: Option<String>,
+    /// Let this server reach one host by name, such as `api.example.com` or `git.example.net:22`
+    #[arg(long, value_name = "NAME[:PORT]")]
+    pub(crate) allow_host: Vec<String>,
     /// Replace a server of that name
     #[arg(short, long)]
     pub(crate) force: bool,

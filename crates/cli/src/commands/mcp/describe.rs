@@ -47,9 +47,10 @@ pub(super) fn isolation(server: &McpServerConfig) -> Vec<String> {
         };
         format!("{mode}: {}", printable(&exposure.source.to_string_lossy()))
     });
-    let network = server.isolation.network.map(|network| match network {
+    let network = server.isolation.network.as_ref().map(|network| match network {
         Network::None => "network: closed".to_owned(),
         Network::Host => "network: open, to every host".to_owned(),
+        Network::Allow(hosts) => format!("network: by name, to {hosts}"),
     });
     exposures.chain(network).collect()
 }

@@ -1,5 +1,5 @@
 //! The first of the two steps of a server that `npx` or `uvx` starts: its packages are fetched with
-//! an open network, in a cage that shows nothing else. The second step runs them without a network.
+//! an open network, in a cage that shows nothing else. The second step runs them without it.
 
 use crate::progress::Progress;
 use crate::settings::Settings;
@@ -18,11 +18,11 @@ use std::ffi::OsString;
 /// Prefixes of variables that tell a package manager where its registry is.
 const REGISTRY_VARIABLES: [&str; 4] = ["npm_config_", "NPM_CONFIG_", "UV_", "PIP_"];
 
-/// Fetches the packages of a configured server, if it is one that has none yet and no network.
+/// Fetches the packages of a configured server, if it is one that has none yet and no open network.
 pub(super) fn fetch_for_server(server: &McpServerConfig, loaded: &Settings) -> Result<()> {
     let McpTransport::Stdio { command, args, env, .. } = &server.transport else { return Ok(()) };
     let isolation = loaded.config.isolation.with_own(&server.isolation);
-    if isolation.enabled && isolation.network == Network::None {
+    if isolation.enabled && !isolation.network.is_open() {
         let words: Vec<OsString> = std::iter::once(command).chain(args).map(OsString::from).collect();
         let variables: Vec<_> =
             env.iter().map(|(name, value)| (name.into(), value.reveal().into())).collect();
@@ -31,7 +31,7 @@ pub(super) fn fetch_for_server(server: &McpServerConfig, loaded: &Settings) -> R
     Ok(())
 }
 
-/// The command as it runs without a network. `prefix` is that of messages.
+/// The command as it runs without an open network. `prefix` is that of messages.
 pub(super) fn fetched_command(
     command: &[OsString],
     variables: &[(OsString, OsString)],
@@ -53,7 +53,7 @@ pub(super) fn fetched_command(
     step.variables.extend(variables.iter().filter(|(name, _)| is_registry(name)).cloned());
     run_fetch(&step, &place, loaded).with_context(|| format!("could not fetch `{names}`"))?;
     let command = place.record()?;
-    print::note(&format!("{prefix}step 2 of 2: it runs without a network, now and at every later start"));
+    print::note(&format!("{prefix}step 2 of 2: it runs from there, now and at every later start"));
     Ok(command)
 }
 

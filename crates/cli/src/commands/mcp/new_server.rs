@@ -66,8 +66,11 @@ impl NewServer {
                 "variables go to programs; an address has none\nhint: `-H` sends a header along"
             );
             ensure!(
-                arguments.ro.is_empty() && arguments.rw.is_empty() && arguments.net.is_none(),
-                "`--ro`, `--rw` and `--net` are for programs; an address has no cage"
+                arguments.ro.is_empty()
+                    && arguments.rw.is_empty()
+                    && arguments.net.is_none()
+                    && arguments.allow_host.is_empty(),
+                "`--ro`, `--rw`, `--net` and `--allow-host` are for programs; an address has no cage"
             );
             ensure!(
                 rest.is_empty(),
@@ -134,7 +137,7 @@ fn resolve_program(word: &str, paths: &SearchPaths<'_>, notes: &mut Vec<String>)
         }
         if ["bunx", "pipx"].contains(&word) {
             notes.push(format!(
-                "`{word}` fetches the server at every start, and the cage has no network unless `--net host` opens it; an installed server is faster and stays the same"
+                "`{word}` fetches the server at every start, and the cage has no network unless `--allow-host` or `--net host` opens it; an installed server is faster and stays the same"
             ));
         }
         return Ok(word.to_owned());
@@ -152,7 +155,7 @@ fn resolve_program(word: &str, paths: &SearchPaths<'_>, notes: &mut Vec<String>)
     full.to_str().map(str::to_owned).with_context(|| format!("`{}` is not UTF-8 text", printable_path(&full)))
 }
 
-/// What the server's cage has besides: `--ro`, `--rw` and `--net`.
+/// What the server's cage has besides: `--ro`, `--rw`, `--net` and `--allow-host`.
 fn isolation(arguments: &AddArguments) -> Result<Option<Value>> {
     let mut isolation = Map::new();
     let mut exposures = Vec::new();
@@ -167,7 +170,13 @@ fn isolation(arguments: &AddArguments) -> Result<Option<Value>> {
     if !exposures.is_empty() {
         isolation.insert("expose_paths".to_owned(), Value::Array(exposures));
     }
-    isolation.extend(arguments.net.as_ref().map(|net| ("network".to_owned(), json!(net))));
+    let hosts = &arguments.allow_host;
+    let network = if hosts.is_empty() {
+        arguments.net.as_ref().map(|net| json!(net))
+    } else {
+        Some(json!({"allow": hosts}))
+    };
+    isolation.extend(network.map(|network| ("network".to_owned(), network)));
     Ok((!isolation.is_empty()).then_some(Value::Object(isolation)))
 }
 
@@ -269,6 +278,13 @@ mod tests {
                 json!({"enabled": true, "command": "sh", "isolation": {
                     "expose_paths": [{"source": "/usr", "mode": "ro"}, {"source": "/tmp", "mode": "rw"}],
                     "network": "none"
+                }}),
+            ),
+            (
+                "the hosts that it reaches",
+                &["a", "--allow-host", "api.example.com", "--allow-host=localhost:80", "sh"],
+                json!({"enabled": true, "command": "sh", "isolation": {
+                    "network": {"allow": ["api.example.com", "localhost:80"]}
                 }}),
             ),
             (

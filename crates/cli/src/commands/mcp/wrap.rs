@@ -11,7 +11,7 @@ use crate::{app, exit, print};
 use anyhow::{Context, Result, ensure};
 use picoclaw_agent::mcp::pins::{PinKey, Pins};
 use picoclaw_agent::mcp::wrap::{AllowedRequests, PinningProxy};
-use picoclaw_policy::config::{ExposeMode, Network};
+use picoclaw_policy::config::ExposeMode;
 use picoclaw_policy::{Origin, Subject};
 use picoclaw_sandbox::confine::ChildDir;
 use picoclaw_sandbox::exec::OperatorCommand;
@@ -86,9 +86,10 @@ fn run_server(
     }
     let session = format!("mcp:{}", key.name());
     let isolation = asked.apply_to(&loaded.config.isolation);
-    let words = match isolation.network {
-        Network::None => fetched_command(&arguments.command, &variables, PREFIX, loaded)?,
-        Network::Host => arguments.command.clone(),
+    let words = if isolation.network.is_open() {
+        arguments.command.clone()
+    } else {
+        fetched_command(&arguments.command, &variables, PREFIX, loaded)?
     };
     let command = OperatorCommand {
         isolation: &isolation,
@@ -112,7 +113,7 @@ fn run_server(
         cache: CacheMode::default(),
         publish: &[],
     };
-    let signals = terminal::listen().context("could not listen to signals")?;
+    let signals = terminal::listen().context("could not listen for signals")?;
     let mut child = command.start(ledger)?;
     let allowed =
         AllowedRequests { sampling: arguments.allow_sampling, elicitation: arguments.allow_elicitation };
@@ -121,6 +122,7 @@ fn run_server(
     let prefixes = line_proxy::StderrPrefixes { own: PREFIX, child: &theirs };
     let status = line_proxy::proxy_lines(&mut child.running, &signals, &mut proxy, prefixes);
     let limit = child.running.reached_limit(status);
+    run::print_missed_hosts(&child.missed_hosts(), PREFIX);
     run::print_report(&child.finish(status), PREFIX);
     Ok((status, limit))
 }

@@ -91,7 +91,7 @@ fn a_wrapped_server_is_fetched_once_and_has_no_network() {
         server
     };
     let mut server = start();
-    for said in ["step 1 of 2: fetching `@everyday/server`", "step 2 of 2: it runs without a network"] {
+    for said in ["step 1 of 2: fetching `@everyday/server`", "step 2 of 2: it runs from there"] {
         server.stderr_says(said);
     }
     let fetched = registry.requests();

@@ -4,7 +4,7 @@ use super::publish::free_port;
 use super::{Project, is_here};
 use crate::test_instance::ran;
 
-const HINT: &str = "this cage has no network: `--net host`";
+const HINT: &str = "this cage has no network: `--net host`, or `--allow-host NAME` for one host";
 
 #[test]
 fn a_look_up_in_a_closed_network_is_followed_by_the_flag() {
@@ -33,7 +33,12 @@ fn a_look_up_in_a_closed_network_is_followed_by_the_flag() {
     }
     let refused = "import socket; socket.create_connection(('127.0.0.1', 9))";
     let ran = project.run(&["--", "/usr/bin/python3", "-c", refused]);
-    assert!(ran.stderr.ends_with("; `--net host` reaches the services of this host\n"), "{ran:?}");
+    assert!(
+        ran.stderr.ends_with(
+            "; `--net host` reaches the services of this host, `--allow-host localhost:PORT` one of them\n"
+        ),
+        "{ran:?}"
+    );
     let open = project.run(&[
         "--net",
         "host",

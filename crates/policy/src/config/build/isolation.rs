@@ -2,13 +2,16 @@
 
 use super::values::View;
 use crate::config::check::Checker;
+use crate::config::document::Node;
 use crate::config::fault::Problem;
 use crate::config::isolation::{
     Backend, Expose, ExposeMode, IsolationConfig, Limits, Network, OwnIsolation, Requirement,
 };
+use crate::network::AllowedHosts;
 use crate::path::CleanPath;
 use crate::protect::ProtectRules;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub(super) fn isolation(view: &View<'_>, checker: &mut Checker<'_>) -> IsolationConfig {
     IsolationConfig {
@@ -19,7 +22,7 @@ pub(super) fn isolation(view: &View<'_>, checker: &mut Checker<'_>) -> Isolation
             Some("bwrap") => Backend::Bwrap,
             _ => Backend::Auto,
         },
-        network: if view.text("network") == Some("none") { Network::None } else { Network::Host },
+        network: network(view).unwrap_or(Network::Host),
         unix_sockets: view.flag("unix_sockets"),
         limits: limits(&view.section("limits")),
         env_pass: view.section("env").texts("pass"),
@@ -45,8 +48,21 @@ fn protect(view: &View<'_>, checker: &mut Checker<'_>) -> ProtectRules {
 
 /// `tools.mcp.servers.*.isolation`, at `key`.
 pub(super) fn own_isolation(view: &View<'_>, key: &str, checker: &mut Checker<'_>) -> OwnIsolation {
-    let network = view.text("network").map(|name| if name == "none" { Network::None } else { Network::Host });
-    OwnIsolation { expose_paths: exposures(view, key, checker), network }
+    OwnIsolation { expose_paths: exposures(view, key, checker), network: network(view) }
+}
+
+/// `network`, if it is set. Its entries were checked with the other values.
+fn network(view: &View<'_>) -> Option<Network> {
+    let given = view.get("network").filter(|node| !node.is_null());
+    match given.map(Node::text) {
+        None => None,
+        Some(Some(name)) => Some(if name == "none" { Network::None } else { Network::Host }),
+        Some(None) => {
+            let hosts = view.section("network");
+            let list = |name| hosts.texts(name).iter().filter_map(|text| text.parse().ok()).collect();
+            Some(Network::Allow(Arc::new(AllowedHosts::new(list("allow"), list("deny")))))
+        }
+    }
 }
 
 fn exposures(view: &View<'_>, section: &str, checker: &mut Checker<'_>) -> Vec<Expose> {

@@ -20,7 +20,9 @@ impl<'a> View<'a> {
     /// A subsection.
     pub(super) fn section(&self, name: &str) -> Self {
         match self.shape(name) {
-            Some(Shape::Section(keys) | Shape::TextOr(keys)) => Self { node: self.get(name), keys },
+            Some(Shape::Section(keys) | Shape::TextOr(keys) | Shape::ChoiceOr(_, keys)) => {
+                Self { node: self.get(name), keys }
+            }
             _ => Self { node: None, keys: &[] },
         }
     }

@@ -12,12 +12,7 @@ pub(super) const ISOLATION: &[Key] = &[
         "Host paths that are shown inside the cage.",
     ),
     Key::choice("backend", "auto", &["auto", "native", "bwrap"], "How the cage is built."),
-    Key::choice(
-        "network",
-        "host",
-        &["host", "none"],
-        "What network a child has; `none` leaves a private loopback.",
-    ),
+    Key::new("network", NETWORK, NETWORK_DOC).default("host"),
     Key::flag(
         "unix_sockets",
         false,
@@ -49,11 +44,20 @@ pub(super) const SERVER_ISOLATION: &[Key] = &[
         Shape::List(&Shape::Section(EXPOSE)),
         "Host paths that this server sees besides those of `isolation.expose_paths`.",
     ),
+    Key::new("network", NETWORK, "What network this server has; `isolation.network` when not set."),
+];
+
+const NETWORK: Shape = Shape::ChoiceOr(&["host", "none"], NETWORK_HOSTS);
+
+const NETWORK_DOC: &str = "What network a child has; `none` leaves a private loopback, `{\"allow\": [\"api.example.com\"]}` reaches these hosts by name.";
+
+const NETWORK_HOSTS: &[Key] = &[
     Key::new(
-        "network",
-        Shape::Choice(&["host", "none"]),
-        "What network this server has; `isolation.network` when not set.",
+        "allow",
+        Shape::List(&Shape::Host),
+        "Hosts that are reached, at ports 443 and 80 or at the one that is named.",
     ),
+    Key::new("deny", Shape::List(&Shape::Host), "Hosts that are not, although `allow` has them."),
 ];
 
 const EXPOSE: &[Key] = &[

@@ -76,6 +76,8 @@ pub(crate) enum Shape {
     Address,
     /// An IP address, or a network of them.
     Network,
+    /// A host that a cage reaches by name.
+    Host,
     /// The name of an environment variable.
     Variable,
     /// `auto`, `none`, or names with commas between them.
@@ -88,6 +90,8 @@ pub(crate) enum Shape {
     Environment,
     /// An object with these keys.
     Section(&'static [Key]),
+    /// One of these words, or an object with these keys.
+    ChoiceOr(&'static [&'static str], &'static [Key]),
     /// A string, or an object with these keys.
     TextOr(&'static [Key]),
     /// Anything, unchecked.

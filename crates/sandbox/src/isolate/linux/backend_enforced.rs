@@ -12,17 +12,21 @@ use std::path::PathBuf;
 impl Backend {
     /// How much of each layer this backend holds.
     pub fn enforced(&self, isolation: &IsolationConfig) -> Enforced {
-        let network = match (self, isolation.network) {
+        let network = match (self, &isolation.network) {
             (
                 Self::Native | Self::NativeHostProc | Self::Bwrap(_) | Self::Landlock,
                 Network::None,
             ) => Grade::Full,
+            (
+                Self::Native | Self::NativeHostProc | Self::Bwrap(_) | Self::Landlock,
+                Network::Allow(hosts),
+            ) => Grade::FullBut(hosts.to_string()),
             (Self::Bwrap(_), Network::Host) if !bwrap_landlock::holds_abstract_sockets() => Grade::None(
                 "`isolation.network` is `host`, and abstract sockets are not held (no Landlock inside bubblewrap)"
                     .into(),
             ),
             (_, Network::Host) => Grade::None("`isolation.network` is `host`".into()),
-            (Self::RestrictedToken | Self::Unsupported(_), Network::None) => {
+            (Self::RestrictedToken | Self::Unsupported(_), Network::None | Network::Allow(_)) => {
                 Grade::None(self.unsupported().into())
             }
         };

@@ -5,7 +5,7 @@
 use crate::isolate::host_files::HostEntryKind;
 use crate::isolate::mount_rules::{MountReason, MountRule};
 use crate::isolate::plan::Plan;
-use picoclaw_policy::config::{ExposeMode, Network};
+use picoclaw_policy::config::ExposeMode;
 use rustix::fs::{AtFlags, CWD, FileType};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -93,7 +93,7 @@ pub fn bwrap_arguments(
         "--unshare-uts",
         "--unshare-cgroup-try",
     ]);
-    if plan.network == Network::None {
+    if !plan.network.is_open() {
         arguments.words(&["--unshare-net"]);
     }
     arguments.words(&[

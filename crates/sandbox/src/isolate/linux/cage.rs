@@ -20,7 +20,7 @@ use crate::isolate::plan::Plan;
 use crate::isolate::plan_text::rule_line;
 use crate::launch::{ChildSetup, TreeLimits, WorkDir, has_children};
 use crate::printable::{printable, printable_path};
-use picoclaw_policy::config::{ExposeMode, Network};
+use picoclaw_policy::config::ExposeMode;
 use picoclaw_sys::linux::landlock::{self, Ruleset, access};
 use picoclaw_sys::linux::mount::DevIno;
 use picoclaw_sys::linux::{SeccompFilter, Step, SupervisionMode};
@@ -63,7 +63,7 @@ impl Cage {
             }
         }
         let filter = Arc::new(seccomp_filter::caged_program(plan.debug)?);
-        let shares_network = plan.network == Network::Host && backend.has_mounts();
+        let shares_network = plan.network.is_open() && backend.has_mounts();
         let sockets = if shares_network { Some(Mutex::new(HostSockets::read()?)) } else { None };
         Ok(Self { plan, backend, filter, landlock: landlock::abi(), sockets })
     }
@@ -194,7 +194,7 @@ impl Cage {
         command.extend(ruleset.as_ref().map(|ruleset| Step::LandlockRestrict(ruleset.number())));
         command.push(Step::Seccomp(Arc::clone(&self.filter)));
         Ok(ChildSetup {
-            namespaces: native::namespaces(plan.network),
+            namespaces: native::namespaces(&plan.network),
             mode: SupervisionMode::Namespace,
             setup,
             command,
@@ -266,7 +266,7 @@ impl Cage {
             }
         }
         command.push(Step::LandlockRestrict(ruleset.number()));
-        let sockets = Sockets { unix: self.plan.unix_sockets, network: self.plan.network == Network::Host };
+        let sockets = Sockets { unix: self.plan.unix_sockets, network: self.plan.network.is_open() };
         command.push(seccomp_filter::asking_step(sockets, self.landlock)?);
         let setup = ChildSetup { command, ruleset: Some(ruleset), ..ChildSetup::unconfined(work_dir) };
         setup.scope_signals(abi).map_err(kernel_error(WHAT))

@@ -5,7 +5,6 @@
 use crate::isolate::doctor_check::{CheckResult, Decoys, DoctorCheck, Visibility};
 use crate::isolate::error::quoted;
 use crate::launch::{Finished, LaunchError, Status};
-use picoclaw_policy::config::Network;
 use picoclaw_sys::linux::MemoryKind;
 use picoclaw_sys::linux::landlock;
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -183,7 +182,7 @@ fn network(decoys: &Decoys<'_>, run: &dyn Fn(&str) -> Result<Finished, LaunchErr
             .to_owned(),
     };
     let mut check = yes_or_no(run, ("can it reach the network?", "network"), &line);
-    if decoys.network == Network::Host {
+    if decoys.network.is_open() {
         check.expected = "yes: `isolation.network` is `host`";
         check.result = CheckResult::NotPromised;
     }

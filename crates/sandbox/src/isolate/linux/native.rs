@@ -10,7 +10,7 @@ use std::ffi::CString;
 use std::path::Path;
 
 /// The namespaces of a cage.
-pub(super) fn namespaces(network: Network) -> u32 {
+pub(super) fn namespaces(network: &Network) -> u32 {
     let always = libc::CLONE_NEWUSER
         | libc::CLONE_NEWNS
         | libc::CLONE_NEWPID
@@ -19,7 +19,7 @@ pub(super) fn namespaces(network: Network) -> u32 {
         | libc::CLONE_NEWCGROUP;
     match network {
         Network::Host => always as u32,
-        Network::None => (always | libc::CLONE_NEWNET) as u32,
+        Network::None | Network::Allow(_) => (always | libc::CLONE_NEWNET) as u32,
     }
 }
 
@@ -28,7 +28,7 @@ pub(super) fn namespaces(network: Network) -> u32 {
 pub(super) fn setup(plan: &Plan, shows_host_proc: bool) -> Result<Vec<Step>, IsolateError> {
     let mut steps = vec![map_own_ids()?];
     steps.extend(shows_host_proc.then_some(Step::HostProc));
-    if plan.network == Network::None {
+    if !plan.network.is_open() {
         // Before the root changes: the `/proc` of the cage is read-only.
         steps.push(Step::LoopbackUp);
     }

@@ -4,10 +4,9 @@
 //! remove its namespaces than the command ran. It is then reaped by a background thread.
 
 use crate::launch::linux::harden::is_subreaper;
-use picoclaw_sys::linux::{ChildSpec, NetNamespace, Spawned, spawn};
+use picoclaw_sys::linux::{ChildSpec, Spawned, spawn};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::collections::BTreeSet;
-use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
@@ -84,10 +83,10 @@ fn spawn_here(spec: &ChildSpec) -> io::Result<Spawned> {
     Ok(spawned)
 }
 
-/// Makes a network by a short-lived child, which is not to be taken for an orphan either.
-pub(super) fn make_network(uid_map: &CStr, gid_map: &CStr) -> io::Result<NetNamespace> {
+/// Runs `make`, whose short-lived child is not to be taken for an orphan either.
+pub(super) fn without_orphans<T>(make: impl FnOnce() -> T) -> T {
     let _supervisors = supervisors();
-    NetNamespace::new(uid_map, gid_map)
+    make()
 }
 
 /// Takes a supervisor off the list. Called before it is reaped: afterwards its pid may be a new

@@ -36,18 +36,18 @@ impl Resolver for HostResolver {
 
 /// A resolver with a limited number of lookups in progress.
 #[derive(Clone)]
-pub(super) struct DnsLookup {
+pub(crate) struct DnsLookup {
     resolver: Arc<dyn Resolver>,
     in_progress: Arc<AtomicUsize>,
 }
 
 impl DnsLookup {
-    pub(super) fn new(resolver: Arc<dyn Resolver>) -> Self {
+    pub(crate) fn new(resolver: Arc<dyn Resolver>) -> Self {
         Self { resolver, in_progress: Arc::default() }
     }
 
     /// Resolves `host` once.
-    pub(super) fn resolve(&self, host: &str, limit: &WaitLimit) -> Result<Resolution, WaitEnded> {
+    pub(crate) fn resolve(&self, host: &str, limit: &WaitLimit) -> Result<Resolution, WaitEnded> {
         let Some(slot) = LookupSlot::take(&self.in_progress) else {
             return Ok(Resolution::Failed("too many look-ups are under way".to_owned()));
         };

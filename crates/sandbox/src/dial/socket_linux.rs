@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// Connects to an address; the socket is non-blocking.
-pub(super) fn dial(address: SocketAddr, limit: &WaitLimit) -> io::Result<TcpStream> {
+pub(crate) fn dial(address: SocketAddr, limit: &WaitLimit) -> io::Result<TcpStream> {
     limit.left()?;
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -28,7 +28,7 @@ pub(super) fn dial(address: SocketAddr, limit: &WaitLimit) -> io::Result<TcpStre
 
 impl WaitLimit {
     /// Waits until `fd` is ready.
-    pub(super) fn wait(&self, fd: impl AsFd, readiness: Readiness) -> io::Result<()> {
+    pub(crate) fn wait(&self, fd: impl AsFd, readiness: Readiness) -> io::Result<()> {
         let events = match readiness {
             Readiness::Readable => PollFlags::IN,
             Readiness::Writable => PollFlags::OUT,

@@ -13,7 +13,7 @@ const REST: Duration = Duration::from_millis(10);
 
 /// Connects to an address; the socket is non-blocking. A thread connects, and is abandoned when it
 /// is cancelled.
-pub(super) fn dial(address: SocketAddr, limit: &WaitLimit) -> io::Result<TcpStream> {
+pub(crate) fn dial(address: SocketAddr, limit: &WaitLimit) -> io::Result<TcpStream> {
     let left = limit.left()?;
     let (sender, receiver) = mpsc::channel();
     thread::Builder::new().name("connect".to_owned()).spawn(move || {
@@ -35,7 +35,7 @@ pub(super) fn dial(address: SocketAddr, limit: &WaitLimit) -> io::Result<TcpStre
 
 impl WaitLimit {
     /// Waits a moment: the next attempt shows whether the socket is ready.
-    pub(super) fn wait(&self, _socket: &TcpStream, _for: Readiness) -> io::Result<()> {
+    pub(crate) fn wait(&self, _socket: &TcpStream, _for: Readiness) -> io::Result<()> {
         thread::sleep(self.left()?.min(REST));
         Ok(())
     }

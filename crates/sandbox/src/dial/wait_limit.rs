@@ -27,7 +27,7 @@ pub enum WaitEnded {
 
 /// What a socket is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Readiness {
+pub(crate) enum Readiness {
     Readable,
     Writable,
 }
