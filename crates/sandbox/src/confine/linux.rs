@@ -15,6 +15,7 @@ use crate::launch::environment::{self, Variables};
 use crate::os_file::read_regular_file;
 use crate::protect::Protection;
 use crate::state_dir::StateDir;
+use picoclaw_policy::CleanPath;
 use picoclaw_policy::config::{ExposeMode, IsolationConfig};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub(crate) struct PlannedCage<'r> {
     protection: Protection,
     /// The operator's home.
     home: PathBuf,
+    /// The working directory as the operator's shell named it, if that is another name.
+    named_dir: Option<PathBuf>,
     /// Whether the plan has a link to the child's temporary directory.
     has_temp_link: bool,
     /// The child's own `/run/user/UID`, if the plan has one.
@@ -92,6 +95,12 @@ impl<'r> PlannedCage<'r> {
         };
         let mut plan = plan(&request, &LiveHost)?;
         let has_temp_link = matches!(dir, ChildDir::Project { .. }) && link_temp(&mut plan, user);
+        let named_dir = match (dir, environment::get(host, "PWD")) {
+            (ChildDir::Project { path, root }, Some(named)) => {
+                link_named_dir(&mut plan, Path::new(named), (path, root), instance.home())
+            }
+            _ => None,
+        };
         show_passwd(&mut plan, instance, user, host);
         if isolation.network.hosts().is_some() {
             show_name_service(&mut plan, instance).map_err(|source| PlanError::NameService { source })?;
@@ -127,7 +136,7 @@ impl<'r> PlannedCage<'r> {
             environment::set(&mut environment, "VIRTUAL_ENV", venv);
         }
         let protection = Protection::of_plan(&plan, &isolation.protect, &home);
-        Ok(Self { isolation, plan, environment, protection, home, has_temp_link, runtime_dir })
+        Ok(Self { isolation, plan, environment, protection, home, named_dir, has_temp_link, runtime_dir })
     }
 
     /// The plan for the log, one line a rule, with the protected files that exist now: for them the
@@ -139,6 +148,11 @@ impl<'r> PlannedCage<'r> {
     /// Whether the plan shows `path` of the host.
     pub(crate) fn shows(&self, path: &Path) -> bool {
         path.canonicalize().is_ok_and(|path| self.plan.shows(&path))
+    }
+
+    /// Another name of the working directory, which holds in the cage too.
+    pub(crate) fn named_dir(&self) -> Option<&Path> {
+        self.named_dir.as_deref()
     }
 
     /// The plan.
@@ -199,6 +213,35 @@ fn link_temp(plan: &mut Plan, user: &UserEnvironment) -> bool {
     }
     plan.mounts.push(MountRule::Symlink { target, to });
     true
+}
+
+/// Makes the working directory visible under the name by which the operator's shell entered it, if
+/// that leads through a link to the project; then returns the name. Programs write such names into
+/// their files: CMake, and all that are told `$PWD`.
+fn link_named_dir(
+    plan: &mut Plan,
+    named: &Path,
+    (dir, root): (&Path, &Path),
+    instance: &Path,
+) -> Option<PathBuf> {
+    let named = CleanPath::absolute(named)?.as_path().to_owned();
+    if named == dir || named.starts_with(instance) || named.canonicalize().ok()? != dir {
+        return None;
+    }
+    let in_root = |path: &Path| path.canonicalize().ok().filter(|real| real.starts_with(root));
+    let above: Vec<_> = named.ancestors().collect();
+    let (link, to) = above.into_iter().rev().find_map(|path| Some((path.to_owned(), in_root(path)?)))?;
+    if link != to {
+        let is_taken = plan.mounts.iter().any(|rule| {
+            let is_private = matches!(rule, MountRule::Tmpfs { .. });
+            rule.target().starts_with(&link) || link.starts_with(rule.target()) && !is_private
+        });
+        if is_taken {
+            return None;
+        }
+        plan.mounts.push(MountRule::Symlink { target: link, to });
+    }
+    Some(named)
 }
 
 /// Shows an `/etc/passwd` in which the child's user has the child's home. Java, ssh and others ask

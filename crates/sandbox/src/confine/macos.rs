@@ -27,6 +27,11 @@ impl<'r> PlannedCage<'r> {
         match self.0 {}
     }
 
+    /// Another name of the working directory: only a mount namespace can have one.
+    pub(crate) fn named_dir(&self) -> Option<&Path> {
+        match self.0 {}
+    }
+
     /// The plan.
     pub(crate) fn plan(&self) -> &Arc<Plan> {
         match self.0 {}

@@ -60,6 +60,11 @@ impl<'r> PlannedCage<'r> {
         true
     }
 
+    /// Another name of the working directory: only a mount namespace can have one.
+    pub(crate) fn named_dir(&self) -> Option<&Path> {
+        None
+    }
+
     /// The plan.
     pub(crate) fn plan(&self) -> &Arc<Plan> {
         &self.plan

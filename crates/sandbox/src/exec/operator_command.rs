@@ -249,7 +249,8 @@ impl OperatorCommand<'_> {
                 tracing::info!(target: "isolation", rule, "{}", isolate::PLAN_LOG_ENTRY);
             }
         }
-        let (work_dir, variables) = (self.dir.resolve(&user), lent.variables);
+        let (work_dir, mut variables) = (self.dir.resolve(&user), lent.variables);
+        variables.extend(planned.named_dir().map(|dir| ("PWD".into(), dir.into())));
         let prepared = PreparedCommand { program: &program, planned, work_dir, variables, ports };
         if let Some(backend) = isolate::untried_backend(&isolation) {
             match self.start_on(&backend, &prepared, &ledger) {
@@ -377,7 +378,7 @@ struct PreparedCommand<'c> {
     program: &'c Path,
     planned: PlannedCage<'c>,
     work_dir: PathBuf,
-    /// Those that name the agents that it may use.
+    /// Those that name the agents that it may use, and its directory.
     variables: Vec<(OsString, OsString)>,
     /// Ports of the host that lead to it.
     ports: Vec<ListeningPort>,

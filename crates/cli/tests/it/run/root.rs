@@ -371,3 +371,29 @@ fn a_configured_workspace_does_not_widen() {
     let ran = project.instance.tool("exec", line);
     assert!(!ran.stdout.contains("secret"), "{ran:?}");
 }
+
+#[test]
+fn a_project_that_is_entered_through_a_link_has_both_names() {
+    let Some(project) = Project::new("a project behind a link") else { return };
+    project.host(
+        "mkdir -p project/sub store && echo x > project/sub/file && ln -s project link && ln -s .. store/up",
+    );
+    let base = project.instance.dir().canonicalize().unwrap();
+    let enter = |named: &str, line: &str| {
+        let named = base.join(named);
+        let mut command = project.command(&["--", "sh", "-c", line, "sh"]);
+        ran(command.arg(&named).current_dir(&named).env("PWD", &named).output().unwrap())
+    };
+    for named in ["link/sub", "store/up/project/sub", "project/sub"] {
+        let ran = enter(named, "cat \"$1/file\"; echo \"$PWD\"; readlink -f \"$1\"");
+        let want = format!("x\n{}\n{}\n", base.join(named).display(), base.join("project/sub").display());
+        assert_eq!(ran.stdout, want, "{named}: {ran:?}");
+    }
+    // The name is one of the cage alone, and shows nothing else.
+    project.host("echo key > store/key");
+    assert_ne!(enter("store/up/project/sub", "cat \"$1/../../../../store/key\" || exit 1").code, 0);
+    // A name that does not lead to the directory counts for nothing.
+    let mut command = project.command(&["--", "sh", "-c", "pwd"]);
+    let wrong = ran(command.env("PWD", base.join("store")).output().unwrap());
+    assert_eq!(wrong.stdout, format!("{}\n", project.dir().canonicalize().unwrap().display()), "{wrong:?}");
+}
