@@ -36,6 +36,11 @@ pub fn warnings(config: &Config) -> Vec<String> {
             "`tools.exec.fence` is `writes`: outside a cage, what commands read is held by the guard alone"
                 .to_owned(),
         ),
+        off(
+            !config.isolation.enabled && !config.isolation.network.is_open(),
+            "`isolation.enabled` is false: `isolation.network` has no effect, and commands reach every host"
+                .to_owned(),
+        ),
         off(limits.memory_mb == 0, unlimited("memory_mb")),
         off(limits.processes == 0, unlimited("processes")),
         off(limits.file_size_mb == 0, unlimited("file_size_mb")),
@@ -89,6 +94,7 @@ fn loose(key: &str, pattern: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Network;
 
     #[test]
     fn a_default_configuration_has_nothing_switched_off() {
@@ -104,11 +110,12 @@ mod tests {
     #[test]
     fn each_protection_that_is_off_is_one_line() {
         type Change = fn(&mut Config);
-        let rows: [(&str, Change, usize); 6] = [
+        let rows: [(&str, Change, usize); 7] = [
             ("the workspace", |c| c.restrict_to_workspace = false, 1),
             ("reads", |c| c.allow_read_outside_workspace = true, 1),
             ("the deny list", |c| c.tools.exec.enable_deny_patterns = false, 1),
             ("the fence", |c| c.tools.exec.fence = FenceMode::Off, 1),
+            ("a network that isolation would close", |c| c.isolation.network = Network::None, 1),
             ("a limit", |c| c.isolation.limits.processes = 0, 1),
             (
                 "workspace and deny list together are worse than each",

@@ -101,7 +101,7 @@ fn interface_request(name: &CStr) -> libc::ifreq {
     request
 }
 
-fn set_interface(what: libc::Ioctl, request: &libc::ifreq) -> Result<()> {
+fn set_interface(what: libc::c_ulong, request: &libc::ifreq) -> Result<()> {
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     // SAFETY: both requests read a live `ifreq`.
     unsafe { syscall!(libc::SYS_ioctl, socket.as_raw_fd(), what, std::ptr::from_ref(request)) }?;

@@ -77,8 +77,9 @@ fn assert_work(project: &Project, model: &Model, ran: &Ran, login: &str) {
         assert!(ran.stdout.contains(said), "{said}: {ran:?}");
     }
     assert!(!ran.stdout.contains("CANARY"), "{ran:?}");
-    assert_eq!(std::fs::read_to_string(project.dir().join("made.txt")).unwrap(), "made\n");
-    assert!(ran.stderr.contains("the network is open, to every host"), "{ran:?}");
+    let made = project.dir().join("made.txt");
+    assert_eq!(std::fs::read_to_string(&made).unwrap(), "made\n");
+    std::fs::remove_file(made).unwrap();
     let lines = model.lines();
     assert!(lines.len() > 2 && lines[1..].iter().all(|line| line == login), "{lines:?}");
 }
@@ -100,7 +101,14 @@ fn claude_code_works_with_the_login_and_nothing_else_of_the_home() {
     };
     let ran = run(&["--profile", "claude"]);
     assert_work(&project, &model, &ran, "Bearer sk-ant-oat01-login");
+    assert!(ran.stderr.contains("the network is open, to every host"), "{ran:?}");
     assert_eq!(std::fs::read_to_string(file).unwrap(), login);
+    // One port of the host's loopback and the hosts of the profile are enough for it.
+    let named = run(&["--profile", "claude", "--allow-host", model.url().trim_start_matches("http://")]);
+    assert_work(&project, &model, &named, "Bearer sk-ant-oat01-login");
+    assert!(
+        named.stderr.contains("the network reaches localhost:") && named.stderr.contains("api.anthropic.com")
+    );
     // Without the profile it has no login, no address and no network, and is told of the profile.
     let ran = run(&[]);
     assert_ne!(ran.code, 0, "{ran:?}");
@@ -126,6 +134,7 @@ fn codex_works_with_the_login_and_nothing_else_of_the_home() {
     let flags = ["--profile", "codex", "--timeout", "120s"];
     let ran = project.run(&[&flags[..], &words].concat());
     assert_work(&project, &model, &ran, "Bearer sk-login");
+    assert!(ran.stderr.contains("the network is open, to every host"), "{ran:?}");
     assert!(ran.stderr.contains("its own sandbox is off"), "{ran:?}");
     assert!(std::fs::read_to_string(file).unwrap().contains("sk-login"));
 }
