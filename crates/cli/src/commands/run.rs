@@ -14,7 +14,8 @@ use anyhow::{Context, Result, bail};
 use picoclaw_policy::config::{Expose, ExposeMode, looks_secret};
 use picoclaw_policy::{AgentId, Origin};
 use picoclaw_sandbox::broker::NetworkReport;
-use picoclaw_sandbox::exec::{HiddenTarget, OperatorCommand, RunningCommand};
+use picoclaw_sandbox::exec::{HiddenTarget, OperatorCommand, RunningCommand, git_paths};
+use picoclaw_sandbox::isolate::CacheMode;
 use picoclaw_sandbox::launch::{Deadline, Limit, Principal, PublishedPort, Status, Streams, find_program};
 use picoclaw_sandbox::protect::Report;
 use picoclaw_sandbox::{CommandError, HostAgents, printable, printable_path, shell_word, terminal};
@@ -31,7 +32,7 @@ pub(crate) const NO_CAGE: u8 = 125;
 
 /// Variables of builds, tests and git that pass, since the operator's shell has them for such
 /// commands.
-const PASSED: [&str; 34] = [
+const PASSED: [&str; 40] = [
     "CI",
     "DEBUG",
     "NODE_ENV",
@@ -41,6 +42,12 @@ const PASSED: [&str; 34] = [
     "RUST_BACKTRACE",
     "RUST_LOG",
     "RUSTFLAGS",
+    "LD_LIBRARY_PATH",
+    "PKG_CONFIG_PATH",
+    "CMAKE_PREFIX_PATH",
+    "MAKEFLAGS",
+    "NODE_PATH",
+    "NODE_OPTIONS",
     "CC",
     "CXX",
     "CFLAGS",
@@ -158,9 +165,12 @@ fn caged(
     let status = terminal::relay(&mut child.running, &signals);
     print::after_command();
     let limit = child.running.reached_limit(status);
+    print_withheld(&child, &CommandText::of(&arguments.command));
     if status == Status::Exited(0) {
+        let text = CommandText::of(&arguments.command);
+        print_private(&child, &text);
         print_report(&child.finish(status), "picoclaw run: ");
-        let debugger = CommandText::of(&arguments.command).debugger_with_prompt();
+        let debugger = text.debugger_with_prompt();
         print_debugger(debugger.filter(|_| !asked.is_debugged()));
     } else {
         print_missed(child, status, arguments, asked, &project, process_env);
@@ -199,23 +209,38 @@ fn print_missed(
     let search = std::env::var_os("PATH").unwrap_or_default();
     let programs = text.program_names().filter_map(|name| find_program(name, &search, &project.dir).ok());
     let words = text.words().into_iter().skip(1).chain(programs.map(PathBuf::into_os_string));
-    let hidden = child.hidden_targets(&words.collect::<Vec<_>>());
+    let mut hidden = child.hidden_targets(&words.collect::<Vec<_>>());
     let mut removed = text.removed_words();
     if text.changes_work_tree() {
         removed.push(root.into());
     }
-    let protected = child.protected_targets(&text.changed_words(), &removed);
+    let mut changed = text.changed_words();
+    if text.writes_hooks() {
+        changed.push(root.join(".git/hooks").into());
+    }
+    let mut protected = child.protected_targets(&changed, &removed);
+    if !hidden.is_empty() {
+        // What is hidden is the cause; the rest is a guess.
+        protected.clear();
+    } else if protected.is_empty() && text.runs_git() {
+        hidden = child.hidden_targets(&git_paths(root));
+    }
     let (missed_network, was_refused) = (child.missed_network(), child.was_refused());
     let missed_hosts = child.missed_hosts();
     let report = child.finish(status);
     print_report(&report, "picoclaw run: ");
-    // What was refused is the cause; the rest is a guess.
+    let refused = text.refused();
+    if let Some(refused) = &refused {
+        print::note(&format!("hint: a cage {refused}"));
+    }
+    let home = process_env.user_home().unwrap_or_default();
+    for hidden in hidden.iter().filter(|_| refused.is_none()) {
+        print_hidden(hidden, &home);
+    }
+    // What was refused is the cause too.
     for path in protected.iter().filter(|_| report.refused.is_empty()) {
         print::note(&format!("hint: `{path}` is protected; `--unprotect {path}` lets the command change it"));
     }
-    // A home is never to be shown as a whole.
-    let home = process_env.user_home().unwrap_or_default();
-    hidden.iter().filter(|hidden| !home.starts_with(&hidden.target)).for_each(print_hidden);
     print_missed_hosts(&missed_hosts, "picoclaw run: ");
     let has_named = !missed_hosts.refused.is_empty() || !missed_hosts.failed.is_empty();
     if missed_network && asked.has_hosts() {
@@ -238,22 +263,20 @@ fn print_missed(
         );
     } else if text.fetches_packages() && !asked.has_open_network() && !asked.has_hosts() && hidden.is_empty()
     {
-        print::note(
-            "hint: this cage has no network, and its own caches of packages: `--net host` opens it, \
-             `--cache shared` shows what you have downloaded",
-        );
+        print::note(match CacheMode::from(arguments.cache) {
+            CacheMode::Shared => "hint: this cage has no network: `--net host` opens it",
+            _ => {
+                "hint: this cage has no network, and its own caches of packages: `--net host` opens it, \
+                 `--cache shared` shows what you have downloaded"
+            }
+        });
     }
-    if arguments.command.iter().any(|word| word.to_string_lossy().starts_with("/dev/fd/")) {
+    if text.uses_descriptors() {
         print::note(
             "hint: only the standard streams pass, not your shell's other descriptors; run the shell's line in the cage: `bash -c '…'`",
         );
     }
     print_debugger(text.debugger().filter(|_| !asked.is_debugged()));
-    if let Some(program) = text.user_switcher() {
-        print::note(&format!(
-            "hint: a cage has one user, which `{program}` cannot change; run the command without it"
-        ));
-    }
     if let Some(program) = text.sandboxed_browser() {
         print::note(&format!(
             "hint: the sandbox of `{program}` does not start in this cage, which confines it instead; `--no-sandbox` skips it"
@@ -273,8 +296,11 @@ pub(crate) fn print_missed_hosts(missed: &NetworkReport, prefix: &str) {
         let host = printable(host);
         print::note(&format!("{prefix}`{host}` is not one of the allowed hosts: `--allow-host {host}`"));
     }
-    for line in missed.failed.iter().take(MAX_HOSTS) {
+    for line in missed.failed.iter().take(MAX_HOSTS.saturating_sub(missed.refused.len())) {
         print::note(&format!("{prefix}not reached: {}", printable(line)));
+    }
+    if let Some(more) = missed.unnamed(MAX_HOSTS) {
+        print::note(&format!("{prefix}and {more} more hosts"));
     }
 }
 
@@ -338,8 +364,39 @@ pub(crate) fn print_report(report: &Report, prefix: &str) {
     }
 }
 
+/// Names variables of the operator's that the command uses and that do not pass.
+fn print_withheld(child: &RunningCommand, text: &CommandText) {
+    let mut names = text.variables();
+    names.sort_unstable();
+    names.dedup();
+    let is_withheld = |name: &&str| std::env::var_os(name).is_some() && !child.has_variable(name);
+    for name in names.into_iter().filter(is_withheld) {
+        print::note(&format!("hint: your `{name}` does not pass into the cage; `--pass {name}` passes it"));
+    }
+}
+
+/// Names files of the host's temporary directories that a command which went well wrote in its own.
+fn print_private(child: &RunningCommand, text: &CommandText) {
+    for path in child.private_files(&text.changed_words()) {
+        let path = shell_word(&path.to_string_lossy());
+        print::note(&format!(
+            "hint: the cage has a `/tmp` of its own, and `{path}` of this host stayed as it is; `--rw {path}` shows it"
+        ));
+    }
+}
+
 /// Names what a failed command may have missed, and the flag that shows it.
-fn print_hidden(hidden: &HiddenTarget) {
+fn print_hidden(hidden: &HiddenTarget, home: &Path) {
+    if home.starts_with(&hidden.target) {
+        // A home is never to be shown as a whole.
+        if let Some(missing) = &hidden.missing {
+            let missing = shell_word(&missing.to_string_lossy());
+            print::note(&format!(
+                "hint: `{missing}` does not exist, and your home is not visible in the cage; make it first, then `--rw {missing}`"
+            ));
+        }
+        return;
+    }
     let [name, target] = [&hidden.name, &hidden.target].map(|path| shell_word(&path.to_string_lossy()));
     let leads = if name == target { String::new() } else { format!(" leads to `{target}`, which") };
     print::note(&format!(

@@ -10,6 +10,8 @@ use std::ffi::{OsStr, OsString};
 pub(crate) struct CommandText {
     /// Each program with its arguments, without wrappers.
     commands: Vec<Vec<String>>,
+    /// Whether a word names a descriptor beyond the standard streams.
+    has_descriptor: bool,
 }
 
 /// What separates commands in a line, and words in a command.
@@ -31,11 +33,36 @@ const BROWSERS: [&str; 7] = [
     "electron",
 ];
 
-/// Programs that act as another user.
-const USER_SWITCHERS: [&str; 5] = ["sudo", "su", "doas", "pkexec", "runuser"];
+/// What a cage does not let programs do, whatever the flags.
+const REFUSED: [(&[&str], &str); 5] = [
+    (
+        &["sudo", "su", "doas", "pkexec", "runuser"],
+        "has one user, which `{}` cannot change; run the command without it",
+    ),
+    (&["chown", "chgrp", "useradd", "adduser"], "has one user, and `{}` cannot give files to another"),
+    (
+        &["mount", "umount", "mknod", "losetup", "setcap", "chattr"],
+        "has no capability for `{}`, and no flag gives one",
+    ),
+    (
+        &["unshare", "bwrap", "podman", "docker", "flatpak"],
+        "cannot hold another: `{}` gets no namespaces in it",
+    ),
+    (
+        &["apt", "apt-get", "dpkg", "dnf", "yum", "apk", "pacman"],
+        "has the system read-only: `{}` works outside",
+    ),
+];
+
+/// Programs that write hooks into a git directory.
+const HOOK_WRITERS: [(&str, &str); 4] =
+    [("pre-commit", "install"), ("husky", ""), ("lefthook", "install"), ("git", "lfs")];
+
+/// Options of programs that fetch nothing then.
+const NOT_FETCHING: [&str; 5] = ["--offline", "--no-index", "--path", "--frozen", "--no-install"];
 
 /// Programs that fetch packages, with their commands that do; none is all of them.
-const FETCHING: [(&str, &str); 24] = [
+const FETCHING: [(&str, &str); 21] = [
     ("pip", "install download wheel"),
     ("pip3", "install download wheel"),
     ("pipx", "install run upgrade"),
@@ -57,9 +84,6 @@ const FETCHING: [(&str, &str); 24] = [
     ("gradle", ""),
     ("gradlew", ""),
     ("dotnet", "restore build add"),
-    ("rustup", ""),
-    ("apt", ""),
-    ("apt-get", ""),
 ];
 
 /// Programs that only look at files, and fail for other reasons; and programs that remove or move
@@ -87,7 +111,8 @@ impl CommandText {
         });
         // A line is no word: its own words are.
         let direct: Vec<&str> = words.iter().copied().filter(|word| Some(word) != line).collect();
-        Self { commands: [own(&direct)].into_iter().chain(of_line).collect() }
+        let commands = [own(&direct)].into_iter().chain(of_line).collect();
+        Self { commands, has_descriptor: words.iter().any(|word| names_descriptor(word)) }
     }
 
     /// Everything that may be a path.
@@ -131,9 +156,41 @@ impl CommandText {
         DEBUGGERS[..PROMPTS].iter().find(|known| **known == first && !is_asked_about).copied()
     }
 
-    /// The program that acts as another user, of which a cage has none.
-    pub(crate) fn user_switcher(&self) -> Option<&'static str> {
-        self.program(&USER_SWITCHERS)
+    /// What a cage does not let its program do, in words.
+    pub(crate) fn refused(&self) -> Option<String> {
+        REFUSED.iter().find_map(|(programs, why)| Some(why.replace("{}", self.program(programs)?)))
+    }
+
+    /// Whether one of its programs is git.
+    pub(crate) fn runs_git(&self) -> bool {
+        self.program(&["git"]).is_some()
+    }
+
+    /// Whether a program writes hooks of git.
+    pub(crate) fn writes_hooks(&self) -> bool {
+        self.commands.iter().any(|command| {
+            let Some((program, arguments)) = command.split_first() else { return false };
+            let is_one = |word: &str| word.is_empty() || arguments.iter().any(|argument| argument == word);
+            HOOK_WRITERS.iter().any(|(name, word)| *name == file_name(program) && is_one(word))
+        })
+    }
+
+    /// Variables that its words name: `$NAME`, `${NAME}`.
+    pub(crate) fn variables(&self) -> Vec<&str> {
+        let named = |word: &'_ str| -> Vec<(usize, usize)> {
+            let begins =
+                word.match_indices('$').map(|(at, _)| at + 1 + usize::from(word[at + 1..].starts_with('{')));
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            begins.map(|at| (at, at + word[at..].find(|c| !is_name(c)).unwrap_or(word.len() - at))).collect()
+        };
+        let words = self.commands.iter().flatten();
+        let all = words.flat_map(|word| named(word).into_iter().map(move |(from, to)| &word[from..to]));
+        all.filter(|name| !name.is_empty()).collect()
+    }
+
+    /// Whether it reads a descriptor that its parent's shell may have opened: `<&3`.
+    pub(crate) fn uses_descriptors(&self) -> bool {
+        self.has_descriptor
     }
 
     /// The browser that starts a sandbox of its own.
@@ -153,7 +210,8 @@ impl CommandText {
             let known = FETCHING.iter().find(|(name, _)| *name == file_name(program));
             known.is_some_and(|(_, commands)| {
                 let is_one = |word: &String| commands.split(' ').any(|known| known == word);
-                commands.is_empty() || arguments.iter().any(is_one)
+                let is_offline = arguments.iter().any(|word| NOT_FETCHING.contains(&word.as_str()));
+                !is_offline && (commands.is_empty() || arguments.iter().any(is_one))
             })
         })
     }
@@ -172,6 +230,12 @@ impl CommandText {
         let run = self.commands.iter().filter_map(|command| Some(file_name(command.first()?)));
         run.into_iter().find_map(|name| programs.iter().find(|known| **known == name).copied())
     }
+}
+
+/// Whether a word reads or writes a descriptor beyond the standard streams: `/dev/fd/63`, `<&3`.
+fn names_descriptor(word: &str) -> bool {
+    let is_other = |rest: &str| rest.starts_with(|c: char| ('3'..='9').contains(&c));
+    word.starts_with("/dev/fd/") || word.split("<&").skip(1).chain(word.split(">&").skip(1)).any(is_other)
 }
 
 fn own(words: &[&str]) -> Vec<String> {
@@ -227,6 +291,7 @@ mod tests {
             ("a package", &["pip", "install", "six"][..], true, false),
             ("as a module", &["v/bin/python3", "-m", "pip", "install", "six"], true, false),
             ("in a line", &["sh", "-c", "cd x && npm ci"], true, false),
+            ("a package of the project", &["pip", "install", "--no-index", "."], false, false),
             ("no package", &["npm", "test"], false, false),
             ("tests that fail", &["cargo", "test"], false, false),
             ("a program by its name alone", &["npx", "-y", "cowsay"], true, false),
@@ -237,6 +302,16 @@ mod tests {
         ] {
             let text = text(words);
             assert_eq!((text.fetches_packages(), text.changes_work_tree()), (fetches, work_tree), "{why}");
+        }
+    }
+
+    #[test]
+    fn variables_and_descriptors_of_a_line_are_seen() {
+        let line = text(&["sh", "-c", "echo \"$FOO\" ${BAR:-x} $1 $? a$ ${} 'x$é' 2>&1 <&0"]);
+        assert_eq!(line.variables(), ["FOO", "BAR", "1"]);
+        assert!(!line.uses_descriptors());
+        for word in ["cat <&5", "echo >&9", "/dev/fd/63"] {
+            assert!(text(&["sh", "-c", word]).uses_descriptors(), "{word}");
         }
     }
 

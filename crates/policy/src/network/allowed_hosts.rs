@@ -54,9 +54,9 @@ pub enum HostPatternFault {
     /// An IPv6 address.
     #[error("an IPv6 address cannot be reached from a cage; its name can")]
     Ipv6,
-    /// The host's loopback, without a port.
-    #[error("`localhost` needs a port, such as `localhost:5432`")]
-    LoopbackPort,
+    /// An address that is none of a host's.
+    #[error("this is not the address of one host")]
+    Address,
 }
 
 impl FromStr for HostPattern {
@@ -76,16 +76,14 @@ impl FromStr for HostPattern {
         };
         let host = normal_name(host);
         let host = match (host.parse::<Ipv4Addr>(), host.strip_prefix("*.")) {
-            (Ok(address), _) if address.is_loopback() => HostMatch::Loopback,
+            (Ok(Ipv4Addr::LOCALHOST), _) => HostMatch::Loopback,
+            (Ok(address), _) if !is_of_a_host(address) => return Err(HostPatternFault::Address),
             (Ok(address), _) => HostMatch::Address(address),
             (Err(_), _) if host == "localhost" => HostMatch::Loopback,
             (Err(_), Some(name)) if is_name(name) => HostMatch::Beneath(name.to_owned()),
             (Err(_), None) if is_name(&host) => HostMatch::Name(host),
             _ => return Err(HostPatternFault::Host),
         };
-        if host == HostMatch::Loopback && port.is_none() {
-            return Err(HostPatternFault::LoopbackPort);
-        }
         Ok(Self { host, port })
     }
 }
@@ -111,9 +109,7 @@ impl HostPattern {
                 host.strip_suffix(name.as_str()).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
             }
             HostMatch::Address(address) => host.parse() == Ok(*address),
-            HostMatch::Loopback => {
-                host == "localhost" || host.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
-            }
+            HostMatch::Loopback => host == "localhost" || host.parse() == Ok(Ipv4Addr::LOCALHOST),
         }
     }
 
@@ -125,7 +121,7 @@ impl HostPattern {
     /// Why an address that its host resolves to is not connected to. Only an entry that names an
     /// address, or `localhost`, reaches this machine or the local link; only one that names the
     /// host reaches a private network.
-    pub fn why_not(&self, ip: IpAddr) -> Option<&'static str> {
+    fn why_not(&self, ip: IpAddr) -> Option<&'static str> {
         let ip = ip.to_canonical();
         let why = why_not_public(ip)?;
         let is_local = match ip {
@@ -218,6 +214,13 @@ impl AllowedHosts {
         Verdict::Deny(Refusal { code: Code::HostNotAllowed, sentence, rule, layer: Layer::Policy, hint })
     }
 
+    /// Why an address that a host resolves to is not connected to: for its entry, or since an entry
+    /// of `deny` closes the address.
+    pub fn why_not(&self, entry: &HostPattern, ip: IpAddr, port: u16) -> Option<&'static str> {
+        let is_denied = matches!(self.judge(&ip.to_canonical().to_string(), port), HostVerdict::Denied(_));
+        if is_denied { Some("an address that `deny` has") } else { entry.why_not(ip) }
+    }
+
     /// The ports at which a host is reached.
     pub fn ports(&self, host: &str) -> Vec<u16> {
         let host = &normal_name(host);
@@ -256,6 +259,14 @@ impl fmt::Display for AllowedHosts {
             (false, false) => write!(f, "{}, but not {}", list(&self.allow), list(&self.deny)),
         }
     }
+}
+
+/// Whether an address can be an entry: it is one host's, and not of the range in which cages have
+/// addresses of their own.
+fn is_of_a_host(address: Ipv4Addr) -> bool {
+    let [first, second, ..] = address.octets();
+    let is_cages = first == 198 && second & 0xfe == 18;
+    !is_cages && first != 0 && first < 224
 }
 
 /// A name as it is compared: in lower case, without the dot of the root.
@@ -304,6 +315,8 @@ mod tests {
             ("192.168.1.5:5432", "192.168.1.5:5432"),
             ("127.0.0.1:80", "localhost:80"),
             ("localhost:5432", "localhost:5432"),
+            ("localhost", "localhost"),
+            ("127.0.0.2:80", "127.0.0.2:80"),
         ] {
             assert_eq!(text.parse::<HostPattern>().unwrap().to_string(), shown, "{text}");
         }
@@ -328,8 +341,10 @@ mod tests {
             ("a.example/path", HostPatternFault::Url),
             ("[::1]:80", HostPatternFault::Ipv6),
             ("fe80::1", HostPatternFault::Ipv6),
-            ("localhost", HostPatternFault::LoopbackPort),
-            ("127.0.0.1", HostPatternFault::LoopbackPort),
+            ("0.0.0.0:443", HostPatternFault::Address),
+            ("224.0.0.1", HostPatternFault::Address),
+            ("255.255.255.255", HostPatternFault::Address),
+            ("198.18.0.2", HostPatternFault::Address),
         ] {
             assert_eq!(text.parse::<HostPattern>(), Err(fault), "{text}");
         }
@@ -395,6 +410,16 @@ mod tests {
             let entry: HostPattern = entry.parse().unwrap();
             assert_eq!(entry.why_not(address(ip)).is_none(), is_reached, "{entry} at {ip}");
         }
+    }
+
+    #[test]
+    fn an_address_that_is_denied_is_not_reached_by_a_name() {
+        let hosts = hosts(&["a.example", "localhost:80"], &["10.0.0.5", "localhost"]);
+        let entry = &hosts.allow()[0];
+        assert!(hosts.why_not(entry, "10.0.0.5".parse().unwrap(), 443).is_some());
+        assert!(hosts.why_not(entry, "::ffff:10.0.0.5".parse().unwrap(), 443).is_some());
+        assert!(hosts.why_not(entry, "10.0.0.6".parse().unwrap(), 443).is_none());
+        assert_eq!(hosts.ports("localhost"), [0_u16; 0]);
     }
 
     #[test]

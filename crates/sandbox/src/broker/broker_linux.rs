@@ -4,20 +4,21 @@
 //! connects each connection to the host. It reads nothing of what is said.
 
 use super::connection_log::{ConnectionLog, NetworkReport};
-use super::dns_message::{Answer, Asked, MAX_QUERY, Query};
+use super::dns_message::{Answer, Asked, MAX_QUERY, Query, format_error};
+use super::fd_budget::FdBudget;
 use super::name_service::NAME_SERVER;
 use crate::dial::{HostDialer, WaitLimit};
-use crate::launch::{CancelToken, ClosedNetwork, relay};
-use picoclaw_policy::Verdict;
+use crate::launch::{CancelToken, ClosedNetwork, relay, reset_when_closed};
 use picoclaw_policy::network::{AllowedHosts, HostVerdict};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The port of name servers.
 const DNS_PORT: u16 = 53;
@@ -27,6 +28,9 @@ const MAX_NAMES: u8 = 253;
 
 /// The most connections at a time; more are closed at once.
 const MAX_CONNECTIONS: usize = 256;
+
+/// How long a name whose address could not be made is not tried again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long the broker rests that could not accept, for want of descriptors or memory.
 const REST: Duration = Duration::from_millis(100);
@@ -49,7 +53,17 @@ struct Outside {
     log: ConnectionLog,
     stop: CancelToken,
     /// Open connections, by number.
-    open: Mutex<BTreeMap<usize, TcpStream>>,
+    open: Mutex<BTreeMap<usize, Arc<OpenConnection>>>,
+}
+
+/// A connection of a command, and the one outside.
+#[derive(Debug)]
+struct OpenConnection {
+    client: TcpStream,
+    server: OnceLock<TcpStream>,
+    /// Whether the command has sent all that it will send.
+    has_ended: AtomicBool,
+    _fds: FdBudget,
 }
 
 /// The thread that answers queries and accepts connections.
@@ -57,8 +71,10 @@ struct Server {
     network: ClosedNetwork,
     outside: Arc<Outside>,
     queries: UdpSocket,
-    /// The addresses of names, from the second of the name server's network class.
-    names: BTreeMap<String, Ipv4Addr>,
+    /// The addresses of names, or when one could not be made.
+    names: BTreeMap<String, Result<Ipv4Addr, Instant>>,
+    /// The addresses that were tried, from the second of the name server's network class.
+    tried: u8,
     listeners: Vec<Listener>,
     accepted: usize,
 }
@@ -68,6 +84,7 @@ struct Listener {
     socket: TcpListener,
     host: Arc<str>,
     port: u16,
+    _fd: FdBudget,
 }
 
 impl Broker {
@@ -83,7 +100,7 @@ impl Broker {
         }
         let outside = Arc::new(Outside {
             hosts: Arc::clone(hosts),
-            dialer: HostDialer::new(),
+            dialer: HostDialer::default(),
             log,
             stop: stop.clone(),
             open: Mutex::default(),
@@ -96,13 +113,15 @@ impl Broker {
             outside: Arc::clone(&outside),
             queries,
             names,
+            tried: 0,
             listeners: Vec::new(),
             accepted: 0,
         };
         for (address, port) in hosts.addresses() {
             // The host's own loopback may have a server on `::1` alone.
             let host = if address.is_loopback() { "localhost".to_owned() } else { address.to_string() };
-            server.listen(address, port, &Arc::from(host))?;
+            let listener = server.listen(address, port, &Arc::from(host))?;
+            server.listeners.push(listener);
         }
         thread::Builder::new().name("broker".to_owned()).spawn(move || server.serve())?;
         Ok(Self { stop, outside })
@@ -117,10 +136,10 @@ impl Broker {
 impl Drop for Broker {
     fn drop(&mut self) {
         self.stop.cancel();
-        for stream in self.outside.open().values() {
-            // The peer may have closed it before.
-            let _ = stream.shutdown(Shutdown::Both);
+        for connection in self.outside.open().values() {
+            connection.shut_down();
         }
+        self.outside.log.take_report();
         self.outside.log.settle();
     }
 }
@@ -150,17 +169,19 @@ impl Server {
         let mut buffer = [0; MAX_QUERY];
         while let Ok((length, from)) = self.queries.recv_from(&mut buffer) {
             let message = buffer.get(..length).unwrap_or_default();
-            let Some(query) = Query::parse(message) else { continue };
-            let answer = self.answer(&query);
+            let answer = match Query::parse(message) {
+                Some(query) => query.answer(self.answer(&query)),
+                None => format_error(message),
+            };
             // A lost answer is asked for again.
-            let _ = self.queries.send_to(&query.answer(answer), from);
+            let _ = (!answer.is_empty()).then(|| self.queries.send_to(&answer, from));
         }
     }
 
     fn answer(&mut self, query: &Query<'_>) -> Answer {
         let hosts = Arc::clone(&self.outside.hosts);
         if hosts.ports(&query.name).is_empty() {
-            if query.asked != Asked::Other {
+            if query.asked != Asked::Other && !query.name.is_empty() {
                 self.outside.log.refuse(&hosts, &query.name);
             }
             return Answer::NoSuchName;
@@ -173,47 +194,70 @@ impl Server {
 
     /// The address of a name; its ports are listened on.
     fn address(&mut self, name: &str) -> Option<Ipv4Addr> {
-        if let Some(known) = self.names.get(name) {
-            return Some(*known);
+        match self.names.get(name) {
+            Some(Ok(address)) => return Some(*address),
+            Some(Err(at)) if at.elapsed() < RETRY_INTERVAL => return None,
+            Some(Err(_)) | None => {}
         }
-        let nth = u8::try_from(self.names.len()).ok().filter(|nth| *nth < MAX_NAMES)?;
-        let [a, b, c, first] = NAME_SERVER.octets();
-        let address = Ipv4Addr::new(a, b, c, first + 1 + nth);
-        let host: Arc<str> = Arc::from(name);
-        for port in self.outside.hosts.ports(name) {
-            if let Err(why) = self.listen(address, port, &host) {
-                tracing::warn!(target: "isolation", host = name, port, error = %why, "An allowed host is not reached");
-                return None;
-            }
-        }
-        self.names.insert(name.to_owned(), address);
-        Some(address)
+        let made = self.make_address(name);
+        let known = made.as_ref().map(|address| *address).map_err(|_| Instant::now());
+        self.names.insert(name.to_owned(), known);
+        made.inspect_err(|why| self.outside.log.note_failure(format!("{name}: {why}"))).ok()
     }
 
-    fn listen(&mut self, address: Ipv4Addr, port: u16, host: &Arc<str>) -> io::Result<()> {
-        let socket = self.network.listen(SocketAddrV4::new(address, port))?;
+    fn make_address(&mut self, name: &str) -> io::Result<Ipv4Addr> {
+        let [a, b, c, first] = NAME_SERVER.octets();
+        let nth = (self.tried < MAX_NAMES).then_some(self.tried);
+        let nth = nth.ok_or_else(|| io::Error::other("there are too many names in one network"))?;
+        // One that fails is not tried again: a command may have taken it.
+        self.tried += 1;
+        let address = Ipv4Addr::new(a, b, c, first + 1 + nth);
+        let (host, ports) = (Arc::from(name), self.outside.hosts.ports(name));
+        let listeners: io::Result<Vec<_>> =
+            ports.into_iter().map(|port| self.listen(address, port, &host)).collect();
+        self.listeners.extend(listeners?);
+        Ok(address)
+    }
+
+    fn listen(&self, address: Ipv4Addr, port: u16, host: &Arc<str>) -> io::Result<Listener> {
+        let fd = FdBudget::take(1)?;
+        let taken = |why: io::Error| match why.kind() {
+            io::ErrorKind::AddrInUse => io::Error::other(format!("a command listens at port {port} itself")),
+            _ => why,
+        };
+        let socket = self.network.listen(SocketAddrV4::new(address, port)).map_err(taken)?;
         socket.set_nonblocking(true)?;
-        self.listeners.push(Listener { socket, host: Arc::clone(host), port });
-        Ok(())
+        Ok(Listener { socket, host: Arc::clone(host), port, _fd: fd })
     }
 
     /// Accepts a connection and connects it to its host.
     fn accept(&mut self, nth: usize) {
-        let Some(Listener { socket, host, port }) = self.listeners.get(nth) else { return };
+        let Some(Listener { socket, host, port, .. }) = self.listeners.get(nth) else { return };
         let client = match socket.accept() {
             Ok((client, _)) => client,
             Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
             Err(_) => return thread::sleep(REST),
         };
-        if self.outside.open().len() >= MAX_CONNECTIONS || client.set_nonblocking(false).is_err() {
-            return;
+        let (outside, host, port) = (Arc::clone(&self.outside), Arc::clone(host), *port);
+        if outside.open().len() >= MAX_CONNECTIONS && !outside.close_ended() {
+            let why = format!("more than {MAX_CONNECTIONS} connections at once");
+            reset_when_closed(&client);
+            return outside.log.note_failure(format!("{host}:{port}: {why}"));
         }
+        let fds = match client.set_nonblocking(false).and_then(|()| FdBudget::take(2)) {
+            Ok(fds) => fds,
+            Err(why) => {
+                reset_when_closed(&client);
+                return outside.log.note_failure(format!("{host}:{port}: {why}"));
+            }
+        };
+        let (server, has_ended) = (OnceLock::new(), AtomicBool::new(false));
+        let connection = Arc::new(OpenConnection { client, server, has_ended, _fds: fds });
         self.accepted += 1;
-        let (outside, host, port, number) =
-            (Arc::clone(&self.outside), Arc::clone(host), *port, self.accepted);
-        outside.open().extend(client.try_clone().map(|client| (number, client)));
+        let number = self.accepted;
+        outside.open().insert(number, Arc::clone(&connection));
         let relayed = thread::Builder::new().name("relay".to_owned()).spawn(move || {
-            outside.connect(&client, &host, port, number);
+            outside.connect(&connection, &host, port);
             outside.open().remove(&number);
         });
         if relayed.is_err() {
@@ -223,32 +267,50 @@ impl Server {
     }
 }
 
+impl OpenConnection {
+    fn shut_down(&self) {
+        for stream in [Some(&self.client), self.server.get()].into_iter().flatten() {
+            // The peer may have closed it before.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
 impl Outside {
-    fn open(&self) -> MutexGuard<'_, BTreeMap<usize, TcpStream>> {
+    fn open(&self) -> MutexGuard<'_, BTreeMap<usize, Arc<OpenConnection>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Closes the oldest connection on which the command has ended and the host has not, if there
+    /// is one.
+    fn close_ended(&self) -> bool {
+        let open = self.open();
+        let ended = open.values().find(|connection| connection.has_ended.swap(false, Ordering::AcqRel));
+        ended.map(|connection| connection.shut_down()).is_some()
+    }
+
     /// Connects to the host and relays until both sides have ended.
-    fn connect(&self, client: &TcpStream, host: &str, port: u16, number: usize) {
+    fn connect(&self, connection: &OpenConnection, host: &str, port: u16) {
+        let OpenConnection { client, server: place, has_ended, .. } = connection;
         let HostVerdict::Allowed(entry) = self.hosts.judge(host, port) else { return };
-        let verdict: Verdict = self.hosts.verdict(host, Some(port));
-        if let Err(why) = self.log.permit(host, port, &verdict) {
+        if let Err(why) = self.log.permit(host, port, &self.hosts.verdict(host, Some(port))) {
+            reset_when_closed(client);
             return tracing::error!(target: "ledger", error = %why, "Not connected, since it could not be recorded");
         }
         let limit = WaitLimit::new(CONNECT_TIMEOUT, &self.stop);
-        match self.dialer.connect(host, port, &|ip| entry.why_not(ip), &limit) {
+        match self.dialer.connect(host, port, &|ip| self.hosts.why_not(entry, ip, port), &limit) {
             Ok(server) => {
-                // Both ends are closed when the broker is dropped, whichever it is.
-                let ends = server.try_clone().map(|server| self.open().insert(number, server));
-                if ends.is_ok() && !self.stop.is_cancelled() {
-                    // The client's end is the command's affair.
-                    let _ = relay(client, &server);
+                self.log.connected(host, port);
+                let server = place.get_or_init(|| server);
+                if !self.stop.is_cancelled() {
+                    // The end of a connection is the command's affair.
+                    let _ = relay(client, server, || has_ended.store(true, Ordering::Release));
                 }
             }
             Err(why) => {
                 self.log.failed(host, port, &why.to_string());
                 // A reset, not an end: the host did not answer.
-                let _ = rustix::net::sockopt::set_socket_linger(client, Some(Duration::ZERO));
+                reset_when_closed(client);
             }
         }
     }

@@ -23,18 +23,28 @@ const MAX_LINES: usize = 5;
 pub struct NetworkReport {
     /// Hosts that no entry allows.
     pub refused: Vec<String>,
+    /// How many more there were.
+    pub more: usize,
     /// Hosts that are allowed and could not be reached, with the reason.
     pub failed: Vec<String>,
 }
 
 impl NetworkReport {
+    /// How many hosts are not among the first so many lines.
+    pub fn unnamed(&self, named: usize) -> Option<usize> {
+        let all = self.refused.len() + self.failed.len() + self.more;
+        Some(all.saturating_sub(named)).filter(|more| *more > 0)
+    }
+
     /// The report in words, for a network of the configuration.
     pub fn lines(&self) -> Vec<String> {
         let refused = self.refused.iter().map(|host| {
             format!("`{}` is not one of the hosts that `isolation.network.allow` lists", printable(host))
         });
         let failed = self.failed.iter().map(|line| format!("not reached: {}", printable(line)));
-        refused.chain(failed).take(MAX_LINES).collect()
+        let mut lines: Vec<_> = refused.chain(failed).take(MAX_LINES).collect();
+        lines.extend(self.unnamed(MAX_LINES).map(|more| format!("and {more} more hosts")));
+        lines
     }
 }
 
@@ -51,14 +61,13 @@ pub(super) struct ConnectionLog {
 struct State {
     hosts: BTreeMap<(String, u16), HostRecord>,
     report: NetworkReport,
-    refused: usize,
 }
 
 #[derive(Debug)]
 struct HostRecord {
     outcome: OutcomeGuard,
-    connections: usize,
-    failed: usize,
+    asked: usize,
+    connected: usize,
 }
 
 impl ConnectionLog {
@@ -79,34 +88,50 @@ impl ConnectionLog {
                 let decided = self.command.beside(TOOL, &format!("connect {host}:{port}"), verdict);
                 self.ledger.append(std::slice::from_ref(&decided))?;
                 let outcome = OutcomeGuard::new(Arc::clone(&self.ledger), decided);
-                place.insert(HostRecord { outcome, connections: 0, failed: 0 })
+                place.insert(HostRecord { outcome, asked: 0, connected: 0 })
             }
         };
-        record.connections += 1;
+        record.asked += 1;
         Ok(())
     }
 
-    /// Notes a permitted connection that failed.
-    pub(super) fn failed(&self, host: &str, port: u16, why: &str) {
-        let mut state = self.state();
-        if let Some(record) = state.hosts.get_mut(&(host.to_owned(), port)) {
-            record.failed += 1;
+    /// Notes a permitted connection that was made.
+    pub(super) fn connected(&self, host: &str, port: u16) {
+        if let Some(record) = self.state().hosts.get_mut(&(host.to_owned(), port)) {
+            record.connected += 1;
         }
-        let line = format!("{host}:{port}: {why}");
-        if !state.report.failed.contains(&line) && state.report.failed.len() < MAX_REFUSED {
-            state.report.failed.push(line);
+    }
+
+    /// Notes a permitted connection that was not made.
+    pub(super) fn failed(&self, host: &str, port: u16, why: &str) {
+        self.note_failure(format!("{host}:{port}: {why}"));
+    }
+
+    /// Notes a host that was not reached, for the report.
+    pub(super) fn note_failure(&self, line: String) {
+        let failed = &mut self.state().report.failed;
+        if !failed.contains(&line) && failed.len() < MAX_REFUSED {
+            failed.push(line);
         }
     }
 
     /// Records a name that is refused, once.
     pub(super) fn refuse(&self, hosts: &AllowedHosts, host: &str) {
         let mut state = self.state();
-        if state.refused >= MAX_REFUSED || state.report.refused.iter().any(|known| known == host) {
+        if state.report.refused.iter().any(|known| known == host) {
             return;
         }
-        state.refused += 1;
+        if state.report.refused.len() >= MAX_REFUSED {
+            state.report.more += 1;
+            return;
+        }
         state.report.refused.push(host.to_owned());
-        let decided = self.command.beside(TOOL, &format!("connect {host}"), &hosts.verdict(host, None));
+        drop(state);
+        self.record_refusal(&format!("connect {host}"), &hosts.verdict(host, None));
+    }
+
+    fn record_refusal(&self, intent: &str, verdict: &Verdict) {
+        let decided = self.command.beside(TOOL, intent, verdict);
         let finished = decided.clone().finished("refused", Duration::ZERO);
         if let Err(why) = self.ledger.append(&[decided, finished]) {
             tracing::error!(target: "ledger", error = %why, "A refused host was not recorded");
@@ -116,16 +141,22 @@ impl ConnectionLog {
     /// Records how the connections went. Those that are made later have records of their own.
     pub(super) fn settle(&self) {
         for (_, record) in std::mem::take(&mut self.state().hosts) {
-            let HostRecord { outcome, connections, failed } = record;
-            outcome.settle_as(&match failed {
-                0 => format!("ok: {connections} connections"),
-                failed => format!("{failed} of {connections} connections failed"),
+            let HostRecord { outcome, asked, connected } = record;
+            outcome.settle_as(&if asked == connected {
+                format!("ok: {connected} connections")
+            } else {
+                format!("{connected} of {asked} connections made")
             });
         }
     }
 
     /// What was not reached since the last call.
     pub(super) fn take_report(&self) -> NetworkReport {
-        std::mem::take(&mut self.state().report)
+        let report = std::mem::take(&mut self.state().report);
+        if report.more > 0 {
+            let intent = format!("connect to {} more hosts", report.more);
+            self.record_refusal(&intent, &AllowedHosts::default().verdict("", None));
+        }
+        report
     }
 }

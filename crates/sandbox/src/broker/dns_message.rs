@@ -67,14 +67,16 @@ impl<'m> Query<'m> {
             }
             // A pointer has its two highest bits set; a question needs none.
             let label = message.get(at..at + length).filter(|_| length < 0x40)?;
-            let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
-            if !label.iter().all(is_plain) || name.len() + length > MAX_NAME {
+            if name.len() + length > MAX_NAME {
                 return None;
             }
             if !name.is_empty() {
                 name.push('.');
             }
-            name.extend(label.iter().map(|byte| char::from(byte.to_ascii_lowercase())));
+            // No host has another character in its name, and no entry a `?`.
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+            let shown = |byte: &u8| if is_plain(*byte) { byte.to_ascii_lowercase().into() } else { '?' };
+            name.extend(label.iter().map(shown));
             at += length;
         }
         let [kind_high, kind_low, class_high, class_low] = *message.get(at..at + 4)? else { return None };
@@ -110,6 +112,16 @@ impl<'m> Query<'m> {
             message.extend(address.octets());
         }
         message
+    }
+}
+
+/// The answer to a message that is no such query; nothing to one that is shorter than a header.
+pub(super) fn format_error(message: &[u8]) -> Vec<u8> {
+    match message.get(..HEADER) {
+        Some([high, low, flags, ..]) if flags & 0x80 == 0 => {
+            [&[*high, *low, 0x80 | flags & 0x79, 0x81], &[0; 8][..]].concat()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -163,13 +175,26 @@ mod tests {
             ("no question", changed(5, 0)),
             ("a pointer", changed(12, 0xc0)),
             ("a label beyond the end", changed(12, 60)),
-            ("a control character", changed(13, 7)),
-            ("a dot within a label", changed(15, b'.')),
             ("the end of the question is missing", good[..good.len() - 1].to_vec()),
             ("a name that is too long", query(&["a".repeat(63).as_str(); 5].join("."), TYPE_A)),
         ] {
             assert_eq!(Query::parse(&message), None, "{why}");
         }
+    }
+
+    #[test]
+    fn other_characters_make_a_name_that_no_host_has() {
+        for byte in [7, b'.', b'*', b' ', 0xe9] {
+            let mut message = query("a.example", TYPE_A);
+            message[15] = byte;
+            assert_eq!(Query::parse(&message).unwrap().name, "a.?xample", "{byte}");
+        }
+        let mut two = query("a.example", TYPE_A);
+        two[5] = 2;
+        assert_eq!(format_error(&two), [0x12, 0x34, 0x81, 0x81, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert!(format_error(&two[..11]).is_empty(), "not even a header");
+        two[2] = 0x81;
+        assert!(format_error(&two).is_empty(), "an answer has none");
     }
 
     proptest! {

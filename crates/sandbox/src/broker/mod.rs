@@ -2,7 +2,8 @@
 //! own, and the hosts that are allowed by name.
 //!
 //! Invariant: what leaves such a network is a connection to an entry of `isolation.network.allow`,
-//! recorded before it is made. No query of a command is passed on to a name server.
+//! recorded before it is made. Its host is resolved then, outside; no query of a command is passed
+//! on.
 
 #[cfg(target_os = "linux")]
 mod broker_linux;
@@ -10,6 +11,8 @@ mod broker_linux;
 mod connection_log;
 #[cfg(target_os = "linux")]
 mod dns_message;
+#[cfg(target_os = "linux")]
+mod fd_budget;
 #[cfg(target_os = "linux")]
 mod name_service;
 #[cfg(not(target_os = "linux"))]

@@ -15,12 +15,19 @@ pub(super) const NAME_SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 /// reach.
 const HOSTS: &str = "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n";
 
+/// With the name of this host, which programs look up.
+fn hosts() -> String {
+    let names = rustix::system::uname();
+    let own = names.nodename().to_string_lossy();
+    let is_name = !own.is_empty() && own.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+    if is_name { format!("{HOSTS}127.0.1.1\t{own}\n") } else { HOSTS.to_owned() }
+}
+
 /// Shows `/etc/resolv.conf` and `/etc/hosts` of the instance's own in the place of the host's.
 pub(crate) fn show_name_service(plan: &mut Plan, instance: &Instance) -> Result<(), StateError> {
     // Not in the user environment, where the child could put a link in its place.
     let directory = StateDir::open(instance.home(), "network")?;
-    for (name, text) in [("resolv.conf", format!("nameserver {NAME_SERVER}\n")), ("hosts", HOSTS.to_owned())]
-    {
+    for (name, text) in [("resolv.conf", format!("nameserver {NAME_SERVER}\n")), ("hosts", hosts())] {
         let file = directory.ensure(name, text.as_bytes())?;
         let place = Path::new("/etc").join(name);
         match plan.mounts.iter_mut().find(|rule| rule.target() == place) {

@@ -11,9 +11,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
+#[cfg(target_os = "linux")]
+use std::time::Duration;
 
 /// The most lookups in progress, abandoned ones included.
 const MAX_LOOKUPS: usize = 16;
+
+/// How often a lookup looks for its turn.
+#[cfg(target_os = "linux")]
+const TURN_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The most addresses of one host that are used.
 const MAX_ADDRESSES: usize = 16;
@@ -46,11 +52,26 @@ impl DnsLookup {
         Self { resolver, in_progress: Arc::default() }
     }
 
-    /// Resolves `host` once.
+    /// Resolves `host` once; fails while too many lookups are in progress.
     pub(crate) fn resolve(&self, host: &str, limit: &WaitLimit) -> Result<Resolution, WaitEnded> {
-        let Some(slot) = LookupSlot::take(&self.in_progress) else {
-            return Ok(Resolution::Failed("too many look-ups are under way".to_owned()));
-        };
+        match LookupSlot::take(&self.in_progress) {
+            Some(slot) => self.look_up(host, slot, limit),
+            None => Ok(Resolution::Failed("too many look-ups are under way".to_owned())),
+        }
+    }
+
+    /// Resolves `host` once; waits while too many lookups are in progress.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn resolve_in_turn(&self, host: &str, limit: &WaitLimit) -> Result<Resolution, WaitEnded> {
+        loop {
+            if let Some(slot) = LookupSlot::take(&self.in_progress) {
+                return self.look_up(host, slot, limit);
+            }
+            thread::sleep(limit.slice()?.min(TURN_INTERVAL));
+        }
+    }
+
+    fn look_up(&self, host: &str, slot: LookupSlot, limit: &WaitLimit) -> Result<Resolution, WaitEnded> {
         let (sender, receiver) = mpsc::channel();
         let (resolver, name) = (Arc::clone(&self.resolver), host.to_owned());
         let started = thread::Builder::new().name("lookup".to_owned()).spawn(move || {

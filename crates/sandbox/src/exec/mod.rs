@@ -16,6 +16,7 @@ pub mod session_input;
 pub use doctor::DoctorMode;
 pub use exec_env::{ExecEnv, ExecEnvError};
 pub use host_fs::HostFs;
+pub use manifest_paths::git_paths;
 pub use operator_command::{HiddenTarget, HomeMount, OperatorCommand, RunningCommand};
 pub use run::{CommandOwner, ExecError, run, start};
 pub use session::{CommandReport, Program, Session};

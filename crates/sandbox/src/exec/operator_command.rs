@@ -28,6 +28,7 @@ use crate::protect::{Report, Watch};
 use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, mask_words};
 use picoclaw_policy::{CleanPath, Grant, Subject, Verdict};
 use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -88,6 +89,8 @@ pub struct RunningCommand {
     protected: Watch,
     plan: Arc<Plan>,
     work_dir: PathBuf,
+    /// The names of its variables.
+    variables: Vec<OsString>,
     /// Those of a network namespace of its own.
     counters: Option<NetCounters>,
     /// Its network, if others reach it or it reaches hosts by name.
@@ -103,6 +106,8 @@ pub struct HiddenTarget {
     pub name: PathBuf,
     /// What it leads to, which the cage does not show.
     pub target: PathBuf,
+    /// What does not exist yet, and would lie in `target`.
+    pub missing: Option<PathBuf>,
 }
 
 /// The most names of a directory that are looked at, and the most paths that are named.
@@ -133,24 +138,36 @@ impl RunningCommand {
         let named = arguments.iter().chain(&of_manifests).filter_map(|argument| self.absolute(argument));
         let mut hidden: Vec<HiddenTarget> = Vec::new();
         for name in links.map(|entry| entry.path()).chain(named) {
-            let (name, target) = match name.canonicalize() {
-                Ok(target) => (name, target),
+            let (name, target, missing) = match name.canonicalize() {
+                Ok(target) => (name, target, None),
                 // It may be to be made.
                 Err(_) => match name.parent().and_then(|parent| parent.canonicalize().ok()) {
-                    Some(parent) => (parent.clone(), parent),
+                    Some(parent) => (parent.clone(), parent, Some(name)),
                     None => continue,
                 },
             };
             let common = target.iter().zip(&self.work_dir).take_while(|(one, other)| one == other).count();
             let is_private = target.iter().skip(common).any(|part| part.as_encoded_bytes().starts_with(b"."));
-            let is_shown = self.plan.shows(&target) || self.plan.private_dirs().contains(&target);
+            let is_masked = is_socket(&target) && !self.plan.binds(&target);
+            let is_shown =
+                (self.plan.shows(&target) && !is_masked) || self.plan.private_dirs().contains(&target);
             let is_known = hidden.iter().any(|known| known.target == target);
             if !is_private && !is_shown && !is_known && !is_system_path(&target) {
-                hidden.push(HiddenTarget { name, target });
+                hidden.push(HiddenTarget { name, target, missing });
             }
         }
         hidden.truncate(MAX_HIDDEN);
         hidden
+    }
+
+    /// Files of the host that words name, and that private directories of the cage hide.
+    pub fn private_files(&self, words: &[OsString]) -> Vec<PathBuf> {
+        let private = self.plan.private_dirs();
+        let named = words.iter().filter_map(|word| self.absolute(word)).filter(|path| {
+            let is_private = ["/tmp", "/var/tmp"].iter().any(|dir| path.starts_with(dir));
+            is_private && private.iter().any(|dir| path.starts_with(dir))
+        });
+        named.filter(|path| path.is_file() && !self.plan.shows(path)).take(MAX_HIDDEN).collect()
     }
 
     /// The protected entries of its workspace that words of the command name, or that lie in what
@@ -160,6 +177,11 @@ impl RunningCommand {
             |words: &[OsString]| words.iter().filter_map(|word| self.absolute(word)).collect::<Vec<_>>();
         let entries = self.protected.entries_at(&paths(changed), &paths(removed));
         entries.into_iter().take(MAX_HIDDEN).collect()
+    }
+
+    /// Whether it has a variable of this name.
+    pub fn has_variable(&self, name: &str) -> bool {
+        self.variables.iter().any(|known| known == name)
     }
 
     /// The path that a word of the command stands for.
@@ -229,6 +251,13 @@ impl OperatorCommand<'_> {
         let program = launch::find_program(name, &search, self.from)?;
         let user = UserEnvironment::of(self.instance.home(), &self.principal);
         user.prepare().map_err(|error| CommandError::unusable(user.path(), error))?;
+        let reached = self.isolation.network.hosts();
+        let reaches = |port: &&PublishedPort| {
+            reached.is_some_and(|hosts| hosts.ports("localhost").contains(&port.host))
+        };
+        if let Some(port) = self.publish.iter().find(reaches) {
+            return Err(PublishError::Loop { port: port.host }.into());
+        }
         let ports = self.publish.iter().map(|port| port.listen()).collect::<Result<Vec<_>, _>>()?;
         let mut isolation = self.isolation_with_home(&user)?;
         let lent = self.agents.find(&self.host, &user)?;
@@ -329,12 +358,14 @@ impl OperatorCommand<'_> {
         ledger.append(std::slice::from_ref(&decided))?;
         let outcome = OutcomeGuard::new(Arc::clone(ledger), decided);
         let (program, argv) = with_shell(program, self.command);
+        let mut names = Vec::new();
         let started =
             confined.spec(program, argv, handle, self.principal.clone()).and_then(|(spec, protected)| {
                 let mut spec = LaunchSpec { streams: self.streams.clone(), deadline: self.deadline, ..spec };
                 for (name, value) in variables.iter().chain(self.variables) {
                     environment::set(&mut spec.environment, name, value.clone());
                 }
+                names.extend(spec.environment.iter().map(|(name, _)| name.clone()));
                 let hosts = planned.plan().network.hosts();
                 if ports.is_empty() && hosts.is_none() {
                     return Ok((launch::start(spec)?, protected, None));
@@ -356,7 +387,17 @@ impl OperatorCommand<'_> {
                 let is_own = !plan.network.is_open() && backend.is_native();
                 let counters = is_own.then(|| running.take_net_counters());
                 let in_use = None;
-                Ok(RunningCommand { running, outcome, protected, plan, work_dir, counters, network, in_use })
+                Ok(RunningCommand {
+                    running,
+                    outcome,
+                    protected,
+                    plan,
+                    work_dir,
+                    variables: names,
+                    counters,
+                    network,
+                    in_use,
+                })
             }
             Err(why) => {
                 outcome.settle_as(&format!("not started: {why}"));
@@ -394,6 +435,10 @@ fn with_shell(program: &Path, command: &[OsString]) -> (PathBuf, Vec<OsString>) 
     }
     let arguments = command.iter().skip(1).cloned();
     ("/bin/sh".into(), ["sh".into(), program.into()].into_iter().chain(arguments).collect())
+}
+
+fn is_socket(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket())
 }
 
 /// Whether a path is the kernel's or the system's, of which a cage has its own selection.

@@ -114,6 +114,12 @@ impl Plan {
         shown.any(|rule| matches!(rule, MountRule::Bind { source, .. } if path.starts_with(source)))
     }
 
+    /// Whether a rule of its own shows the canonical `path` of the host.
+    pub(crate) fn binds(&self, path: &Path) -> bool {
+        let mut shown = self.mounts.iter();
+        shown.any(|rule| matches!(rule, MountRule::Bind { source, .. } if path == source))
+    }
+
     /// Whether the target of a rule shows its source already: nothing else is mounted there or
     /// hides it.
     fn shows_source_of(&self, rule: &MountRule) -> bool {

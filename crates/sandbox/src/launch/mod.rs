@@ -60,7 +60,7 @@ pub use principal::Principal;
 pub(crate) use publish::ListeningPort;
 pub use publish::{PublishError, PublishedPort};
 #[cfg(target_os = "linux")]
-pub(crate) use relay::relay;
+pub(crate) use relay::{relay, reset_when_closed};
 #[cfg(target_os = "linux")]
 pub(crate) use run::KERNEL_TIMEOUT;
 pub use run::run_to_end;

@@ -34,6 +34,12 @@ pub enum PublishError {
         /// Which.
         port: u16,
     },
+    /// The command reaches it, so that a connection could lead to itself without end.
+    #[error("`--publish {port}` with `--allow-host localhost:{port}`: a connection would lead to itself")]
+    Loop {
+        /// Which.
+        port: u16,
+    },
     /// It cannot be listened on.
     #[error("`--publish`: could not listen on port {port}")]
     Listen {
@@ -109,7 +115,7 @@ fn accept(listener: &TcpListener, network: &ClosedNetwork, cage: u16) {
         let (network, held) = (network.clone(), Arc::clone(&open));
         // Without a thread the connection is closed.
         let _ = thread::Builder::new().name("relay".to_owned()).spawn(move || {
-            let _ = network.connect(cage).and_then(|server| relay(&client, &server));
+            let _ = network.connect(cage).and_then(|server| relay(&client, &server, || {}));
             drop(held);
         });
     }

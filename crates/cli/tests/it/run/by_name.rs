@@ -2,7 +2,7 @@
 
 use super::{Project, is_here};
 use crate::test_instance::{Ran, TestInstance, has_native_cage, ran};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -168,13 +168,112 @@ fn one_port_of_the_hosts_loopback_is_reached_and_recorded() {
     assert_eq!(project.instance.run(&["audit", "verify"]).code, 0);
 }
 
+/// A server on the host's loopback that does what the first byte of a connection asks for.
+const ODD_SERVER: &str = r#"
+import socket, struct, threading
+
+server = socket.create_server(('127.0.0.1', 0), backlog=200)
+print(server.getsockname()[1], flush=True)
+
+def answer(client):
+    asked = client.recv(1)
+    if asked == b'r':
+        client.sendall(b'x' * 1000)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+    elif asked == b'e':
+        rest = b''.join(iter(lambda: client.recv(100), b''))
+        client.sendall(b'after the end: ' + rest)
+    else:
+        client.sendall(asked)
+        client.recv(1)
+    client.close()
+
+while True:
+    client, _ = server.accept()
+    threading.Thread(target=answer, args=(client,), daemon=True).start()
+"#;
+
+const ODD_CLIENT: &str = r#"
+import socket, sys
+port = int(sys.argv[1])
+
+def ask(what):
+    server = socket.create_connection(('localhost', port), 20)
+    server.sendall(what)
+    return server
+
+many = [ask(b'm') for _ in range(100)]
+print('many', all(server.recv(1) == b'm' for server in many))
+ended = ask(b'e' + b'rest')
+ended.shutdown(socket.SHUT_WR)
+print('half', ended.makefile().read())
+try:
+    got = ask(b'r').makefile().read()
+    print('reset: an end', len(got))
+except ConnectionResetError:
+    print('reset: a reset')
+"#;
+
+#[test]
+fn connections_are_many_and_end_as_the_host_ends_them() {
+    let Some(project) = Project::new("connections by name") else { return };
+    if !is_here("python3") {
+        return;
+    }
+    let mut server = Command::new("/usr/bin/python3");
+    server.args(["-c", ODD_SERVER]).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut server = server.spawn().unwrap();
+    let mut port = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut port).unwrap();
+    let flag = format!("localhost:{}", port.trim());
+    let ask = ["--", "/usr/bin/python3", "-c", ODD_CLIENT, port.trim()];
+    let control = project.run(&[&["--net", "host"][..], &ask].concat());
+    let ran = project.run(&[&["--allow-host", flag.as_str()][..], &ask].concat());
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert_eq!(control.stdout, "many True\nhalf after the end: rest\nreset: a reset\n", "{control:?}");
+    assert_eq!(ran.stdout, control.stdout, "{ran:?}");
+}
+
+/// Names that a command looks up while it listens at their port, and afterwards.
+const SQUATTER: &str = r#"
+import socket, time
+def look_up(name):
+    try:
+        return socket.getaddrinfo(name, 443, socket.AF_INET)[0][4][0].startswith('198.18.0.')
+    except OSError:
+        return False
+
+server = socket.create_server(('0.0.0.0', 443))
+print(look_up('a.example'))
+server.close()
+print(look_up('b.example'))
+deadline = time.monotonic() + 20
+while not look_up('a.example') and time.monotonic() < deadline:
+    time.sleep(0.1)
+print(look_up('a.example'), socket.gethostbyname(socket.gethostname()))
+"#;
+
+#[test]
+fn a_command_that_takes_a_port_closes_its_own_host_alone() {
+    let Some(project) = Project::new("ports of allowed hosts") else { return };
+    if !is_here("python3") {
+        return;
+    }
+    let names = ["--allow-host", "a.example", "--allow-host", "b.example"];
+    let ran = project.run(&[&names[..], &["--", "/usr/bin/python3", "-c", SQUATTER]].concat());
+    assert_eq!(ran.stdout, "False\nTrue\nTrue 127.0.1.1\n", "{ran:?}");
+    let looped = project.run(&["--publish", "4711", "--allow-host", "localhost:4711", "--", "true"]);
+    assert!(looped.code == 125 && looped.stderr.contains("would lead to itself"), "{looped:?}");
+}
+
 #[test]
 fn a_flag_that_cannot_be_held_is_refused() {
     let Some(project) = Project::new("`--allow-host` that cannot be") else { return };
     for (flags, want) in [
         (&["--net", "host", "--allow-host", "a.example"][..], "an open network reaches every host already"),
         (&["--allow-host", "https://a.example/x"], "this is a URL"),
-        (&["--allow-host", "localhost"], "`localhost` needs a port"),
+        (&["--allow-host", "0.0.0.0:80"], "not the address of one host"),
         (&["--allow-host", "*"], "this is not a host"),
         (&["--allow-host", "[::1]:80"], "an IPv6 address cannot be reached"),
     ] {

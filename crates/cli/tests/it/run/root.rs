@@ -3,6 +3,7 @@
 use super::{Project, is_here};
 use crate::test_instance::{Ran, ran};
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 
@@ -330,8 +331,12 @@ fn a_dependency_beside_the_project_and_a_program_of_the_home_are_named() {
 #[test]
 fn a_failed_command_is_followed_by_the_flag_that_it_lacks() {
     let Some(project) = with_git("hints") else { return };
-    project.host("mkdir data && cd project && git init -q . && git init -q nested && echo x > .envrc && mkdir .vscode && echo x > .vscode/tasks.json");
-    let data = project.instance.dir().canonicalize().unwrap().join("data");
+    project.host("mkdir data && cd project && git init -q . && git init -q nested && echo x > .envrc && mkdir .vscode && echo x > .vscode/tasks.json && git init -q --bare ../data/r.git && git remote add r ../data/r.git");
+    let base = project.instance.dir().canonicalize().unwrap();
+    let data = base.join("data");
+    let _socket = UnixListener::bind(base.join("project/socket")).unwrap();
+    let socket = format!("`{}/project/socket` is not visible", base.display());
+    let first = |name: &str| format!("make it first, then `--rw {}/{name}`", base.display());
     for (why, line, flag) in [
         ("a file to be made elsewhere", "touch ../data/new", format!("`--ro {}` shows it", data.display())),
         ("a directory of a line", "cd . && ls ../data", format!("`--ro {}` shows it", data.display())),
@@ -340,11 +345,27 @@ fn a_failed_command_is_followed_by_the_flag_that_it_lacks() {
         ("what git removes", "git clean -fdxq && false", "`--unprotect .vscode` lets".to_owned()),
         ("a package", "false || pip install six", "`--net host` opens it, `--cache shared` shows".to_owned()),
         ("another user", "exit 1; sudo true", "a cage has one user, which `sudo` cannot change".to_owned()),
+        ("a new file of the home", "touch ../new", first("new")),
+        ("a work tree beside it", "git worktree add ../tree", first("tree")),
+        ("a remote beside it", "git ls-remote r", format!("`--ro {}/r.git` shows it", data.display())),
+        ("a socket of the host", "cat socket", socket),
+        ("hooks of git", "exit 1; pre-commit install", "`--unprotect .git/hooks` lets".to_owned()),
+        ("a mount", "exit 1; mount -t tmpfs x /mnt", "a cage has no capability for `mount`".to_owned()),
+        ("another cage", "exit 1; unshare -r true", "`unshare` gets no namespaces".to_owned()),
+        ("a descriptor", "cat <&5", "only the standard streams pass".to_owned()),
     ] {
         let ran = project.sh(line);
         assert!(ran.code != 0 && ran.stderr.contains(&flag), "{why}: {ran:?}");
+        let is_git = ran.stderr.contains("`.git` is protected");
+        assert!(!is_git || line.contains("clean"), "{why}: what is not the cause is not named: {ran:?}");
     }
-    for line in ["false", "grep qqzz .envrc", "grep -r qqzz .", "test -e nested/qqzz"] {
+    for line in [
+        "false",
+        "grep qqzz .envrc",
+        "grep -r qqzz .",
+        "test -e nested/qqzz",
+        "exit 1; cargo install --offline --path .",
+    ] {
         let ran = project.sh(line);
         assert!(ran.code != 0 && !ran.stderr.contains("hint"), "nothing is known of it: {ran:?}");
     }
@@ -355,10 +376,27 @@ fn the_variables_of_builds_pass_and_no_others() {
     let Some(project) = Project::new("variables of builds") else { return };
     let mut command = project.command(&["--", "sh", "-c", "echo $CI,$NODE_ENV,$OTHER,$DEBUG"]);
     command.envs([("CI", "1"), ("NODE_ENV", "test"), ("OTHER", "x"), ("DEBUG", "https://me:pw123456@host/")]);
-    assert_eq!(crate::test_instance::ran(command.output().unwrap()).stdout, "1,test,,\n");
+    let ran = crate::test_instance::ran(command.output().unwrap());
+    assert_eq!(ran.stdout, "1,test,,\n");
+    for (name, is_named) in [("OTHER", true), ("DEBUG", true), ("CI", false)] {
+        let note = format!("your `{name}` does not pass into the cage; `--pass {name}` passes it\n");
+        assert_eq!(ran.stderr.contains(&note), is_named, "{name}: {ran:?}");
+    }
     let mut command = project.command(&["--", "sh", "-c", "echo found"]);
     let ran = crate::test_instance::ran(command.env_remove("PATH").output().unwrap());
     assert_eq!(ran.stdout, "found\n", "without a search path: {ran:?}");
+}
+
+#[test]
+fn a_file_in_the_hosts_tmp_that_stays_as_it_is_is_named() {
+    let Some(project) = Project::new("a file in /tmp") else { return };
+    let file = tempfile::NamedTempFile::new_in("/tmp").unwrap();
+    let path = file.path().to_str().unwrap();
+    let ran = project.sh(&format!("echo x > {path}"));
+    assert!(ran.code == 0 && ran.stderr.contains(&format!("`--rw {path}` shows it")), "{ran:?}");
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "", "it stays as it is");
+    let shown = project.run(&["--rw", path, "--", "sh", "-c", &format!("echo x > {path}")]);
+    assert_eq!((shown.stderr.as_str(), std::fs::read_to_string(path).unwrap()), ("", "x\n".to_owned()));
 }
 
 #[test]
