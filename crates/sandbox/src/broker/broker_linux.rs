@@ -239,8 +239,10 @@ impl Server {
             Err(_) => return thread::sleep(REST),
         };
         let (outside, host, port) = (Arc::clone(&self.outside), Arc::clone(host), *port);
-        if outside.open().len() >= MAX_CONNECTIONS && !outside.close_ended() {
-            let why = format!("more than {MAX_CONNECTIONS} connections at once");
+        // One network leaves descriptors for others.
+        let most = MAX_CONNECTIONS.min(FdBudget::limit() / 8);
+        if outside.open().len() >= most && !outside.close_ended() {
+            let why = format!("more than {most} connections at once");
             reset_when_closed(&client);
             return outside.log.note_failure(format!("{host}:{port}: {why}"));
         }

@@ -13,10 +13,15 @@ static TAKEN: AtomicUsize = AtomicUsize::new(0);
 pub(super) struct FdBudget(usize);
 
 impl FdBudget {
+    /// The descriptors of all networks together.
+    pub(super) fn limit() -> usize {
+        let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / 2;
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    }
+
     /// Takes so many.
     pub(super) fn take(count: usize) -> io::Result<Self> {
-        let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / 2;
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let limit = Self::limit();
         let more = |taken: usize| taken.checked_add(count).filter(|taken| *taken <= limit);
         match TAKEN.fetch_update(Ordering::AcqRel, Ordering::Acquire, more) {
             Ok(_) => Ok(Self(count)),

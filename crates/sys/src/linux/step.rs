@@ -78,6 +78,8 @@ pub enum Step {
     Proc(Option<CString>),
     /// Mounts a devpts.
     Devpts,
+    /// Mounts the message queues of the IPC namespace.
+    Mqueue,
     /// Shows the controlling terminal, if there is one, as `/dev/console`: the first path makes the
     /// file to mount on, in the tmpfs. A terminal of the host's devpts has no other name in the
     /// cage.
@@ -233,6 +235,11 @@ impl Step {
                 mount::attach(proc, state.new_root()?, c"proc", PathOwner::Cage)
             }
             Self::Devpts => mount_devpts(state.new_root()?),
+            Self::Mqueue => {
+                let attributes = mount::NO_SUID | mount::NO_DEVICES | mount::NO_EXEC;
+                let mqueue = mount::new_filesystem(c"mqueue", &[], attributes)?;
+                mount::attach(mqueue, state.new_root()?, c"dev/mqueue", PathOwner::Cage)
+            }
             Self::Console(_, None) => Ok(()),
             Self::Console(mount_point, Some((terminal, expected))) => {
                 mount::make_mount_point(state.tmpfs()?, mount_point, PathOwner::Cage)?;
@@ -350,6 +357,7 @@ impl fmt::Display for Step {
             Self::HostProc => f.write_str("show the host's `/proc`"),
             Self::Proc(_) => f.write_str("mount `/proc`"),
             Self::Devpts => f.write_str("mount `/dev/pts`"),
+            Self::Mqueue => f.write_str("mount `/dev/mqueue`"),
             Self::Console(..) => f.write_str("show the terminal as `/dev/console`"),
             Self::PivotRoot => f.write_str("enter the new root"),
             Self::LoopbackUp => f.write_str("switch the loopback on"),

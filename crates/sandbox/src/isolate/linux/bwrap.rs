@@ -104,6 +104,8 @@ pub fn bwrap_arguments(
         "/proc",
         "--dev",
         "/dev",
+        "--mqueue",
+        "/dev/mqueue",
         "--dir",
         "/run",
     ]);

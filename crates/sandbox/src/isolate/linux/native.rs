@@ -35,7 +35,7 @@ pub(super) fn setup(plan: &Plan, shows_host_proc: bool) -> Result<Vec<Step>, Iso
     steps.extend(rootfs_steps(plan)?);
     steps.push(Step::Proc(pid_max(plan)));
     steps.extend(mask_steps()?);
-    steps.extend([Step::Devpts, console()?, Step::PivotRoot]);
+    steps.extend([Step::Devpts, Step::Mqueue, console()?, Step::PivotRoot]);
     Ok(steps)
 }
 

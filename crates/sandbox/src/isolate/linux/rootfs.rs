@@ -57,7 +57,7 @@ pub(super) fn rootfs_steps(plan: &Plan) -> Result<Vec<Step>, IsolateError> {
         shown: Vec::new(),
         made: HashSet::new(),
     };
-    for directory in ["proc", "run", "dev/pts"] {
+    for directory in ["proc", "run", "dev/pts", "dev/mqueue"] {
         builder.make_directories(&Path::new(ROOT).join(directory))?;
     }
     builder.devices()?;
