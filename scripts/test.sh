@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every check: formatting, clippy, licences, whether the program compiles for Windows and
-# macOS, all tests, the same as an ordinary user when root runs this, and the integration tests once
+# Runs every check: formatting, clippy, licences, whether the program compiles for Windows, macOS and
+# ARM, all tests, the same as an ordinary user when root runs this, and the integration tests once
 # more against the release binary. Ends with a list of what was skipped; STRICT=1 makes that a
 # failure.
 set -euo pipefail
@@ -37,7 +37,7 @@ wait "$setup"
 setup=
 bash scripts/deny.sh
 
-begin "compiled for Windows and macOS"
+begin "compiled for Windows, macOS and Linux on ARM"
 PICOCLAW_SKIPS=$skips bash scripts/check-systems.sh
 
 # The release binary is built beside the tests, most of which wait. It has no session of its own:

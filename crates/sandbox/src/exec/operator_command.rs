@@ -21,14 +21,13 @@ use crate::launch::{
     PublishError, PublishedPort, Running, Status, Streams, WorkDir,
 };
 use crate::ledger::{Entry, Ledger};
-use crate::os_file::read_regular_file;
+use crate::os_file::{AtFlags, CWD, read_regular_file, statat};
 use crate::permit::OutcomeGuard;
 use crate::project_envs::ProjectEnvs;
 use crate::protect::{Report, Watch};
 use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, mask_words};
 use picoclaw_policy::{CleanPath, Grant, Subject, Verdict};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -438,7 +437,8 @@ fn with_shell(program: &Path, command: &[OsString]) -> (PathBuf, Vec<OsString>) 
 }
 
 fn is_socket(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket())
+    // The type among the bits of the mode, and that of sockets.
+    statat(CWD, path, AtFlags::empty()).is_ok_and(|found| found.st_mode & 0o170_000 == 0o140_000)
 }
 
 /// Whether a path is the kernel's or the system's, of which a cage has its own selection.

@@ -230,6 +230,7 @@ const REFUSED: &[(&str, &[Call])] = &[
         "The kernel, its log, the clock and the name of the machine.",
         calls![
             SYS_kexec_load,
+            #[cfg(not(all(target_arch = "aarch64", target_env = "musl")))]
             SYS_kexec_file_load,
             SYS_init_module,
             SYS_finit_module,
@@ -248,6 +249,9 @@ const REFUSED: &[(&str, &[Call])] = &[
             SYS_ioperm,
         ],
     ),
+    // `libc` has no name for it there.
+    #[cfg(all(target_arch = "aarch64", target_env = "musl"))]
+    ("The kernel, its log, the clock and the name of the machine.", &[("SYS_kexec_file_load", 294)]),
 ];
 
 /// The CLONE_NEW* flags.
