@@ -6,7 +6,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use picoclaw_policy::config::{Layers, NoSecretSource, SourceLocation, Sources, advice, reminders, merge_layers, warnings};
+use picoclaw_policy::config::{FenceMode, Layers, NoSecretSource, SourceLocation, Sources, advice, reminders, merge_layers, warnings};
 use std::path::Path;
 
 fuzz_target!(|input: &str| {
@@ -24,7 +24,7 @@ fuzz_target!(|input: &str| {
                 }
             }
             assert!(settled.config.agents.iter().any(|agent| agent.id == settled.config.default_agent));
-            _ = (warnings(&settled.config), reminders(&settled.config), advice(&settled.config));
+            _ = (warnings(&settled.config), reminders(&settled.config, FenceMode::Full), advice(&settled.config));
         }
         Err(error) => {
             assert!(!error.faults.is_empty());
