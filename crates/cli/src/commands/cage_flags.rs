@@ -112,7 +112,13 @@ impl CageOptions {
     pub(crate) fn apply_to(&self, configured: &IsolationConfig) -> IsolationConfig {
         let mut isolation = configured.clone();
         isolation.enabled = true;
-        isolation.network = self.network();
+        // What the configuration denies stays denied.
+        isolation.network = match (self.network(), configured.network.hosts()) {
+            (Network::Allow(hosts), Some(own)) => {
+                Network::Allow(Arc::new(AllowedHosts::new(hosts.allow().to_vec(), own.deny().to_vec())))
+            }
+            (network, _) => network,
+        };
         self.unprotected.iter().for_each(|path| isolation.protect.unprotect(path));
         isolation.expose_paths.extend(self.exposures.iter().cloned());
         if let Some(toolchains) = &self.toolchains {

@@ -24,15 +24,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// The most hosts that are named after a command.
-const MAX_HOSTS: usize = 5;
-
 /// Exit status: the cage itself could not be built.
 pub(crate) const NO_CAGE: u8 = 125;
 
 /// Variables of builds, tests and git that pass, since the operator's shell has them for such
 /// commands.
-const PASSED: [&str; 40] = [
+const PASSED: [&str; 39] = [
     "CI",
     "DEBUG",
     "NODE_ENV",
@@ -42,7 +39,6 @@ const PASSED: [&str; 40] = [
     "RUST_BACKTRACE",
     "RUST_LOG",
     "RUSTFLAGS",
-    "LD_LIBRARY_PATH",
     "PKG_CONFIG_PATH",
     "CMAKE_PREFIX_PATH",
     "MAKEFLAGS",
@@ -165,7 +161,7 @@ fn caged(
     let status = terminal::relay(&mut child.running, &signals);
     print::after_command();
     let limit = child.running.reached_limit(status);
-    print_withheld(&child, &CommandText::of(&arguments.command));
+    print_withheld(&child, &CommandText::of(&arguments.command), status);
     if status == Status::Exited(0) {
         let text = CommandText::of(&arguments.command);
         print_private(&child, &text);
@@ -234,7 +230,7 @@ fn print_missed(
         print::note(&format!("hint: a cage {refused}"));
     }
     let home = process_env.user_home().unwrap_or_default();
-    for hidden in hidden.iter().filter(|_| refused.is_none()) {
+    for hidden in hidden.iter().filter(|_| refused.is_none() || text.is_line()) {
         print_hidden(hidden, &home);
     }
     // What was refused is the cause too.
@@ -242,7 +238,6 @@ fn print_missed(
         print::note(&format!("hint: `{path}` is protected; `--unprotect {path}` lets the command change it"));
     }
     print_missed_hosts(&missed_hosts, "picoclaw run: ");
-    let has_named = !missed_hosts.refused.is_empty() || !missed_hosts.failed.is_empty();
     if missed_network && asked.has_hosts() {
         print::note(
             "hint: this cage reaches hosts by name alone, and an address was tried: `--allow-host ADDRESS:PORT`",
@@ -251,11 +246,11 @@ fn print_missed(
         print::note(
             "picoclaw run: this cage has no network: `--net host`, or `--allow-host NAME` for one host",
         );
-    } else if has_named {
+    } else if !missed_hosts.is_empty() {
         // The cause is named.
     } else if was_refused && asked.has_hosts() {
         print::note(
-            "hint: a connection was refused; an allowed host is reached at ports 443 and 80 unless `--allow-host NAME:PORT` names another",
+            "hint: a connection was refused; an allowed host is reached at ports 443 and 80 unless `--allow-host NAME:PORT` names another, a service of this host with `--allow-host localhost:PORT`",
         );
     } else if was_refused {
         print::note(
@@ -292,16 +287,8 @@ fn print_missed(
 
 /// Names hosts that are not allowed, and those that were not reached.
 pub(crate) fn print_missed_hosts(missed: &NetworkReport, prefix: &str) {
-    for host in missed.refused.iter().take(MAX_HOSTS) {
-        let host = printable(host);
-        print::note(&format!("{prefix}`{host}` is not one of the allowed hosts: `--allow-host {host}`"));
-    }
-    for line in missed.failed.iter().take(MAX_HOSTS.saturating_sub(missed.refused.len())) {
-        print::note(&format!("{prefix}not reached: {}", printable(line)));
-    }
-    if let Some(more) = missed.unnamed(MAX_HOSTS) {
-        print::note(&format!("{prefix}and {more} more hosts"));
-    }
+    let refused = |host: &str| format!("`{host}` is not one of the allowed hosts: `--allow-host {host}`");
+    missed.lines_with(refused).iter().for_each(|line| print::note(&format!("{prefix}{line}")));
 }
 
 fn print_debugger(program: Option<&str>) {
@@ -365,8 +352,12 @@ pub(crate) fn print_report(report: &Report, prefix: &str) {
 }
 
 /// Names variables of the operator's that the command uses and that do not pass.
-fn print_withheld(child: &RunningCommand, text: &CommandText) {
+fn print_withheld(child: &RunningCommand, text: &CommandText, status: Status) {
     let mut names = text.variables();
+    if status != Status::Exited(0) {
+        // A program may have missed its libraries.
+        names.push("LD_LIBRARY_PATH");
+    }
     names.sort_unstable();
     names.dedup();
     let is_withheld = |name: &&str| std::env::var_os(name).is_some() && !child.has_variable(name);

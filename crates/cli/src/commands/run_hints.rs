@@ -10,6 +10,8 @@ use std::ffi::{OsStr, OsString};
 pub(crate) struct CommandText {
     /// Each program with its arguments, without wrappers.
     commands: Vec<Vec<String>>,
+    /// The line of a shell.
+    line: Option<String>,
     /// Whether a word names a descriptor beyond the standard streams.
     has_descriptor: bool,
 }
@@ -33,23 +35,16 @@ const BROWSERS: [&str; 7] = [
     "electron",
 ];
 
-/// What a cage does not let programs do, whatever the flags.
-const REFUSED: [(&[&str], &str); 5] = [
+/// What a cage does not let programs do, whatever the flags: programs, arguments of which one is
+/// needed if there are any, and why not.
+const REFUSED: [(&str, &str, &str); 5] = [
+    ("sudo su doas pkexec runuser", "", "has one user, which `{}` cannot change; run the command without it"),
+    ("chown chgrp", "", "has one user, and `{}` cannot give files to another"),
+    ("mount umount mknod losetup setcap chattr", "", "has no capability for `{}`, and no flag gives one"),
+    ("unshare bwrap podman flatpak", "", "cannot hold another: `{}` gets no namespaces in it"),
     (
-        &["sudo", "su", "doas", "pkexec", "runuser"],
-        "has one user, which `{}` cannot change; run the command without it",
-    ),
-    (&["chown", "chgrp", "useradd", "adduser"], "has one user, and `{}` cannot give files to another"),
-    (
-        &["mount", "umount", "mknod", "losetup", "setcap", "chattr"],
-        "has no capability for `{}`, and no flag gives one",
-    ),
-    (
-        &["unshare", "bwrap", "podman", "docker", "flatpak"],
-        "cannot hold another: `{}` gets no namespaces in it",
-    ),
-    (
-        &["apt", "apt-get", "dpkg", "dnf", "yum", "apk", "pacman"],
+        "apt apt-get dpkg dnf yum apk pacman",
+        "install remove purge update upgrade add del -i -r -S",
         "has the system read-only: `{}` works outside",
     ),
 ];
@@ -59,7 +54,7 @@ const HOOK_WRITERS: [(&str, &str); 4] =
     [("pre-commit", "install"), ("husky", ""), ("lefthook", "install"), ("git", "lfs")];
 
 /// Options of programs that fetch nothing then.
-const NOT_FETCHING: [&str; 5] = ["--offline", "--no-index", "--path", "--frozen", "--no-install"];
+const NOT_FETCHING: [&str; 4] = ["--offline", "--no-index", "--frozen", "--no-install"];
 
 /// Programs that fetch packages, with their commands that do; none is all of them.
 const FETCHING: [(&str, &str); 21] = [
@@ -112,7 +107,8 @@ impl CommandText {
         // A line is no word: its own words are.
         let direct: Vec<&str> = words.iter().copied().filter(|word| Some(word) != line).collect();
         let commands = [own(&direct)].into_iter().chain(of_line).collect();
-        Self { commands, has_descriptor: words.iter().any(|word| names_descriptor(word)) }
+        let has_descriptor = words.iter().any(|word| names_descriptor(word));
+        Self { commands, line: line.map(|line| (*line).to_owned()), has_descriptor }
     }
 
     /// Everything that may be a path.
@@ -158,7 +154,21 @@ impl CommandText {
 
     /// What a cage does not let its program do, in words.
     pub(crate) fn refused(&self) -> Option<String> {
-        REFUSED.iter().find_map(|(programs, why)| Some(why.replace("{}", self.program(programs)?)))
+        let refused = |command: &Vec<String>| {
+            let (program, arguments) = command.split_first()?;
+            let name = file_name(program);
+            let (_, needed, why) =
+                REFUSED.iter().find(|(names, ..)| names.split(' ').any(|known| known == name))?;
+            let is_one =
+                |argument: &String| needed.is_empty() || needed.split(' ').any(|word| word == argument);
+            arguments.iter().any(is_one).then(|| why.replace("{}", name))
+        };
+        self.commands.iter().find_map(refused)
+    }
+
+    /// Whether it is a line of a shell.
+    pub(crate) fn is_line(&self) -> bool {
+        self.line.is_some()
     }
 
     /// Whether one of its programs is git.
@@ -175,17 +185,30 @@ impl CommandText {
         })
     }
 
-    /// Variables that its words name: `$NAME`, `${NAME}`.
+    /// Variables of the environment that a shell's line names: `$NAME`, `${NAME}`.
     pub(crate) fn variables(&self) -> Vec<&str> {
-        let named = |word: &'_ str| -> Vec<(usize, usize)> {
-            let begins =
-                word.match_indices('$').map(|(at, _)| at + 1 + usize::from(word[at + 1..].starts_with('{')));
-            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            begins.map(|at| (at, at + word[at..].find(|c| !is_name(c)).unwrap_or(word.len() - at))).collect()
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let line = self.line.as_deref().unwrap_or_default();
+        let is_own = |name: &str| {
+            let sets = |before: &str| line.contains(&format!("{before} {name}"));
+            ["", "_", "SHLVL", "OLDPWD"].contains(&name)
+                || line.contains(&format!("{name}="))
+                || sets("for")
+                || sets("read")
         };
-        let words = self.commands.iter().flatten();
-        let all = words.flat_map(|word| named(word).into_iter().map(move |(from, to)| &word[from..to]));
-        all.filter(|name| !name.is_empty()).collect()
+        // Between single quotes nothing is expanded.
+        let open = line.split('\'').step_by(2);
+        let parts = open.flat_map(|part| {
+            let escaped = |at: usize| part.get(..at).is_some_and(|before| before.ends_with('\\'));
+            part.match_indices('$')
+                .filter(move |(at, _)| !escaped(*at))
+                .filter_map(|(at, _)| part.get(at + 1..))
+        });
+        let names = parts.map(|rest| {
+            let rest = rest.strip_prefix('{').unwrap_or(rest);
+            rest.split(|c| !is_name(c)).next().unwrap_or_default()
+        });
+        names.filter(|name| !is_own(name)).collect()
     }
 
     /// Whether it reads a descriptor that its parent's shell may have opened: `<&3`.
@@ -232,9 +255,14 @@ impl CommandText {
     }
 }
 
-/// Whether a word reads or writes a descriptor beyond the standard streams: `/dev/fd/63`, `<&3`.
+/// Whether a word reads or writes a descriptor beyond the standard streams that it does not open
+/// itself: `/dev/fd/63`, `<&3`.
 fn names_descriptor(word: &str) -> bool {
-    let is_other = |rest: &str| rest.starts_with(|c: char| ('3'..='9').contains(&c));
+    let is_opened =
+        |number: char| [format!("{number}<"), format!("{number}>")].iter().any(|open| word.contains(open));
+    let is_other = |rest: &str| {
+        rest.chars().next().is_some_and(|number| ('3'..='9').contains(&number) && !is_opened(number))
+    };
     word.starts_with("/dev/fd/") || word.split("<&").skip(1).chain(word.split(">&").skip(1)).any(is_other)
 }
 
@@ -307,9 +335,12 @@ mod tests {
 
     #[test]
     fn variables_and_descriptors_of_a_line_are_seen() {
-        let line = text(&["sh", "-c", "echo \"$FOO\" ${BAR:-x} $1 $? a$ ${} 'x$é' 2>&1 <&0"]);
+        let line = "echo \"$FOO\" ${BAR:-x} $1 $? a$ ${} '$NO' \\$NO $_ $OLDPWD 2>&1 <&0; X=1; echo $X; for i in a; do $i; done";
+        let line = text(&["sh", "-c", line]);
         assert_eq!(line.variables(), ["FOO", "BAR", "1"]);
         assert!(!line.uses_descriptors());
+        assert!(text(&["grep", "$FOO", "f"]).variables().is_empty(), "no shell reads it");
+        assert!(!text(&["sh", "-c", "exec 3>log; make >&3"]).uses_descriptors(), "its own");
         for word in ["cat <&5", "echo >&9", "/dev/fd/63"] {
             assert!(text(&["sh", "-c", word]).uses_descriptors(), "{word}");
         }

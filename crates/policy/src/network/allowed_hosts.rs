@@ -106,7 +106,8 @@ impl HostPattern {
         match &self.host {
             HostMatch::Name(name) => name == host,
             HostMatch::Beneath(name) => {
-                host.strip_suffix(name.as_str()).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
+                let rest = host.strip_suffix(name.as_str()).and_then(|rest| rest.strip_suffix('.'));
+                rest.is_some_and(|rest| !rest.is_empty()) && is_name(host)
             }
             HostMatch::Address(address) => host.parse() == Ok(*address),
             HostMatch::Loopback => host == "localhost" || host.parse() == Ok(Ipv4Addr::LOCALHOST),
@@ -132,9 +133,8 @@ impl HostPattern {
                     || ip.is_multicast()
                     || ip.is_broadcast()
             }
-            IpAddr::V6(ip) => {
-                ip.is_loopback() || ip.is_unicast_link_local() || ip.is_unspecified() || ip.is_multicast()
-            }
+            // What is unique local is a private network, but for the metadata of a cloud.
+            IpAddr::V6(ip) => !ip.is_unique_local() || ip.segments()[..2] == [0xfd00, 0x0ec2],
         };
         match &self.host {
             HostMatch::Address(own) => (ip != *own).then_some(why),
@@ -187,6 +187,11 @@ impl AllowedHosts {
         let is_domain = |entry: &&HostPattern| matches!(entry.host, HostMatch::Beneath(_));
         let allowed = self.allow.iter().filter(allows).min_by_key(is_domain);
         allowed.map_or(HostVerdict::NotAllowed, HostVerdict::Allowed)
+    }
+
+    /// The entries that are not reached, although others allow them.
+    pub fn deny(&self) -> &[HostPattern] {
+        &self.deny
     }
 
     /// The verdict in words, on a host at one port or at any.
@@ -371,6 +376,7 @@ mod tests {
             ("example.org", &[]),
             ("notexample.org", &[]),
             (".example.org", &[]),
+            ("a?b.example.org", &[]),
             ("git.example.net", &[22, 80, 443]),
             ("localhost", &[5432]),
             ("127.0.0.1", &[5432]),
@@ -397,6 +403,9 @@ mod tests {
             ("a.example", "0.0.0.0", false),
             ("a.example", "169.254.169.254", false),
             ("a.example", "fe80::1", false),
+            ("a.example", "fd00:1::1", true),
+            ("a.example", "fd00:ec2::254", false),
+            ("a.example", "64:ff9b::7f00:1", false),
             ("*.example", "93.184.215.14", true),
             ("*.example", "10.0.0.5", false),
             ("*.example", "fd00::1", false),

@@ -29,8 +29,11 @@ const MAX_NAMES: u8 = 253;
 /// The most connections at a time; more are closed at once.
 const MAX_CONNECTIONS: usize = 256;
 
-/// How long a name whose address could not be made is not tried again.
+/// How long a port that is taken is not tried again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The most queries that are answered before connections are accepted.
+const QUERIES_A_TURN: usize = 64;
 
 /// How long the broker rests that could not accept, for want of descriptors or memory.
 const REST: Duration = Duration::from_millis(100);
@@ -71,12 +74,19 @@ struct Server {
     network: ClosedNetwork,
     outside: Arc<Outside>,
     queries: UdpSocket,
-    /// The addresses of names, or when one could not be made.
-    names: BTreeMap<String, Result<Ipv4Addr, Instant>>,
-    /// The addresses that were tried, from the second of the name server's network class.
-    tried: u8,
+    /// The names that have an address.
+    names: BTreeMap<String, Named>,
     listeners: Vec<Listener>,
     accepted: usize,
+}
+
+/// A name with an address, from the second of the name server's network class.
+#[derive(Debug, Clone)]
+struct Named {
+    address: Ipv4Addr,
+    /// Ports at which the broker could not listen, and when it tried.
+    missing: Vec<u16>,
+    tried: Option<Instant>,
 }
 
 /// A port of a host.
@@ -113,13 +123,13 @@ impl Broker {
             outside: Arc::clone(&outside),
             queries,
             names,
-            tried: 0,
             listeners: Vec::new(),
             accepted: 0,
         };
         for (address, port) in hosts.addresses() {
             // The host's own loopback may have a server on `::1` alone.
-            let host = if address.is_loopback() { "localhost".to_owned() } else { address.to_string() };
+            let is_localhost = address == Ipv4Addr::LOCALHOST;
+            let host = if is_localhost { "localhost".to_owned() } else { address.to_string() };
             let listener = server.listen(address, port, &Arc::from(host))?;
             server.listeners.push(listener);
         }
@@ -167,7 +177,9 @@ impl Server {
     /// Answers the queries that have arrived.
     fn answer_queries(&mut self) {
         let mut buffer = [0; MAX_QUERY];
-        while let Ok((length, from)) = self.queries.recv_from(&mut buffer) {
+        // Connections have their turn among any number of queries.
+        for _ in 0..QUERIES_A_TURN {
+            let Ok((length, from)) = self.queries.recv_from(&mut buffer) else { return };
             let message = buffer.get(..length).unwrap_or_default();
             let answer = match Query::parse(message) {
                 Some(query) => query.answer(self.answer(&query)),
@@ -192,31 +204,40 @@ impl Server {
         }
     }
 
-    /// The address of a name; its ports are listened on.
+    /// The address of a name, if the broker listens at one of its ports.
     fn address(&mut self, name: &str) -> Option<Ipv4Addr> {
-        match self.names.get(name) {
-            Some(Ok(address)) => return Some(*address),
-            Some(Err(at)) if at.elapsed() < RETRY_INTERVAL => return None,
-            Some(Err(_)) | None => {}
+        let ports = self.outside.hosts.ports(name);
+        let mut named = match self.names.get(name) {
+            Some(named) => named.clone(),
+            None => Named { address: self.next_address(name)?, missing: ports.clone(), tried: None },
+        };
+        let is_due = named.tried.is_none_or(|at| at.elapsed() >= RETRY_INTERVAL);
+        if is_due && !named.missing.is_empty() {
+            let host = Arc::from(name);
+            let missing = std::mem::take(&mut named.missing);
+            for port in missing {
+                match self.listen(named.address, port, &host) {
+                    Ok(listener) => self.listeners.push(listener),
+                    Err(why) => {
+                        self.outside.log.failed(name, port, &why.to_string());
+                        named.missing.push(port);
+                    }
+                }
+            }
+            named.tried = Some(Instant::now());
         }
-        let made = self.make_address(name);
-        let known = made.as_ref().map(|address| *address).map_err(|_| Instant::now());
-        self.names.insert(name.to_owned(), known);
-        made.inspect_err(|why| self.outside.log.note_failure(format!("{name}: {why}"))).ok()
+        let address = (named.missing.len() < ports.len()).then_some(named.address);
+        self.names.insert(name.to_owned(), named);
+        address
     }
 
-    fn make_address(&mut self, name: &str) -> io::Result<Ipv4Addr> {
+    fn next_address(&self, name: &str) -> Option<Ipv4Addr> {
         let [a, b, c, first] = NAME_SERVER.octets();
-        let nth = (self.tried < MAX_NAMES).then_some(self.tried);
-        let nth = nth.ok_or_else(|| io::Error::other("there are too many names in one network"))?;
-        // One that fails is not tried again: a command may have taken it.
-        self.tried += 1;
-        let address = Ipv4Addr::new(a, b, c, first + 1 + nth);
-        let (host, ports) = (Arc::from(name), self.outside.hosts.ports(name));
-        let listeners: io::Result<Vec<_>> =
-            ports.into_iter().map(|port| self.listen(address, port, &host)).collect();
-        self.listeners.extend(listeners?);
-        Ok(address)
+        let Some(nth) = u8::try_from(self.names.len()).ok().filter(|nth| *nth < MAX_NAMES) else {
+            self.outside.log.note_failure(format!("{name}: there are too many names in one network"));
+            return None;
+        };
+        Some(Ipv4Addr::new(a, b, c, first + 1 + nth))
     }
 
     fn listen(&self, address: Ipv4Addr, port: u16, host: &Arc<str>) -> io::Result<Listener> {
@@ -240,8 +261,8 @@ impl Server {
         };
         let (outside, host, port) = (Arc::clone(&self.outside), Arc::clone(host), *port);
         // One network leaves descriptors for others.
-        let most = MAX_CONNECTIONS.min(FdBudget::limit() / 8);
-        if outside.open().len() >= most && !outside.close_ended() {
+        let (most, open) = (MAX_CONNECTIONS.min(FdBudget::limit() / 8), outside.open().len());
+        if open >= most && !outside.close_ended() {
             let why = format!("more than {most} connections at once");
             reset_when_closed(&client);
             return outside.log.note_failure(format!("{host}:{port}: {why}"));
@@ -294,9 +315,12 @@ impl Outside {
     /// Connects to the host and relays until both sides have ended.
     fn connect(&self, connection: &OpenConnection, host: &str, port: u16) {
         let OpenConnection { client, server: place, has_ended, .. } = connection;
-        let HostVerdict::Allowed(entry) = self.hosts.judge(host, port) else { return };
+        let HostVerdict::Allowed(entry) = self.hosts.judge(host, port) else {
+            return reset_when_closed(client);
+        };
         if let Err(why) = self.log.permit(host, port, &self.hosts.verdict(host, Some(port))) {
             reset_when_closed(client);
+            self.log.failed(host, port, "it could not be recorded");
             return tracing::error!(target: "ledger", error = %why, "Not connected, since it could not be recorded");
         }
         let limit = WaitLimit::new(CONNECT_TIMEOUT, &self.stop);

@@ -23,28 +23,37 @@ const MAX_LINES: usize = 5;
 pub struct NetworkReport {
     /// Hosts that no entry allows.
     pub refused: Vec<String>,
-    /// How many more there were.
-    pub more: usize,
+    /// Whether there were more.
+    pub has_more: bool,
     /// Hosts that are allowed and could not be reached, with the reason.
     pub failed: Vec<String>,
 }
 
 impl NetworkReport {
-    /// How many hosts are not among the first so many lines.
-    pub fn unnamed(&self, named: usize) -> Option<usize> {
-        let all = self.refused.len() + self.failed.len() + self.more;
-        Some(all.saturating_sub(named)).filter(|more| *more > 0)
+    /// Whether every host was reached.
+    pub fn is_empty(&self) -> bool {
+        self.refused.is_empty() && self.failed.is_empty()
     }
 
     /// The report in words, for a network of the configuration.
     pub fn lines(&self) -> Vec<String> {
-        let refused = self.refused.iter().map(|host| {
-            format!("`{}` is not one of the hosts that `isolation.network.allow` lists", printable(host))
-        });
+        self.lines_with(|host| {
+            format!("`{host}` is not one of the hosts that `isolation.network.allow` lists")
+        })
+    }
+
+    /// The report in words; `refused` says what is to be said of a host that is not allowed.
+    pub fn lines_with(&self, refused: impl Fn(&str) -> String) -> Vec<String> {
+        let refused = self.refused.iter().map(|host| refused(&printable(host)));
         let failed = self.failed.iter().map(|line| format!("not reached: {}", printable(line)));
-        let mut lines: Vec<_> = refused.chain(failed).take(MAX_LINES).collect();
-        lines.extend(self.unnamed(MAX_LINES).map(|more| format!("and {more} more hosts")));
-        lines
+        let all: Vec<_> = refused.chain(failed).collect();
+        let more = all.len().saturating_sub(MAX_LINES);
+        let more = match (more, self.has_more) {
+            (0, false) => None,
+            (more, false) => Some(format!("and {more} more hosts")),
+            (more, true) => Some(format!("and more than {more} more hosts")),
+        };
+        all.into_iter().take(MAX_LINES).chain(more).collect()
     }
 }
 
@@ -122,7 +131,7 @@ impl ConnectionLog {
             return;
         }
         if state.report.refused.len() >= MAX_REFUSED {
-            state.report.more += 1;
+            state.report.has_more = true;
             return;
         }
         state.report.refused.push(host.to_owned());
@@ -140,7 +149,8 @@ impl ConnectionLog {
 
     /// Records how the connections went. Those that are made later have records of their own.
     pub(super) fn settle(&self) {
-        for (_, record) in std::mem::take(&mut self.state().hosts) {
+        let hosts = std::mem::take(&mut self.state().hosts);
+        for record in hosts.into_values() {
             let HostRecord { outcome, asked, connected } = record;
             outcome.settle_as(&if asked == connected {
                 format!("ok: {connected} connections")
@@ -153,9 +163,8 @@ impl ConnectionLog {
     /// What was not reached since the last call.
     pub(super) fn take_report(&self) -> NetworkReport {
         let report = std::mem::take(&mut self.state().report);
-        if report.more > 0 {
-            let intent = format!("connect to {} more hosts", report.more);
-            self.record_refusal(&intent, &AllowedHosts::default().verdict("", None));
+        if report.has_more {
+            self.record_refusal("connect to more hosts", &AllowedHosts::default().verdict("", None));
         }
         report
     }

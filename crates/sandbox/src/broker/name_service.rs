@@ -12,8 +12,8 @@ use std::path::Path;
 pub(super) const NAME_SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 
 /// Names of the loopback alone: what else the host's file names has an address that a cage does not
-/// reach.
-const HOSTS: &str = "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n";
+/// reach. `localhost` is where the broker may listen.
+const HOSTS: &str = "127.0.0.1\tlocalhost\n::1\tip6-localhost ip6-loopback\n";
 
 /// With the name of this host, which programs look up.
 fn hosts() -> String {
@@ -27,19 +27,18 @@ fn hosts() -> String {
 pub(crate) fn show_name_service(plan: &mut Plan, instance: &Instance) -> Result<(), StateError> {
     // Not in the user environment, where the child could put a link in its place.
     let directory = StateDir::open(instance.home(), "network")?;
-    for (name, text) in [("resolv.conf", format!("nameserver {NAME_SERVER}\n")), ("hosts", hosts())] {
+    for (name, text) in [("resolv.conf", format!("nameserver {NAME_SERVER}\nsearch .\n")), ("hosts", hosts())]
+    {
         let file = directory.ensure(name, text.as_bytes())?;
         let place = Path::new("/etc").join(name);
-        match plan.mounts.iter_mut().find(|rule| rule.target() == place) {
-            Some(MountRule::Bind { source, .. }) => *source = file,
-            _ => plan.mounts.push(MountRule::Bind {
-                source: file,
-                target: place,
-                mode: ExposeMode::ReadOnly,
-                kind: HostEntryKind::File,
-                reason: MountReason::Etc,
-            }),
-        }
+        plan.mounts.retain(|rule| rule.target() != place);
+        plan.mounts.push(MountRule::Bind {
+            source: file,
+            target: place,
+            mode: ExposeMode::ReadOnly,
+            kind: HostEntryKind::File,
+            reason: MountReason::Etc,
+        });
     }
     Ok(())
 }

@@ -225,7 +225,8 @@ fn link_named_dir(
     instance: &Path,
 ) -> Option<PathBuf> {
     let named = CleanPath::absolute(named)?.as_path().to_owned();
-    if named == dir || named.starts_with(instance) || named.canonicalize().ok()? != dir {
+    let is_kernels = ["/proc", "/dev", "/sys"].iter().any(|own| named.starts_with(own));
+    if named == dir || is_kernels || named.starts_with(instance) || named.canonicalize().ok()? != dir {
         return None;
     }
     let in_root = |path: &Path| path.canonicalize().ok().filter(|real| real.starts_with(root));

@@ -25,11 +25,12 @@ use crate::os_file::{AtFlags, CWD, read_regular_file, statat};
 use crate::permit::OutcomeGuard;
 use crate::project_envs::ProjectEnvs;
 use crate::protect::{Report, Watch};
-use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, mask_words};
+use picoclaw_policy::config::{Expose, ExposeMode, IsolationConfig, Network, mask_words};
 use picoclaw_policy::{CleanPath, Grant, Subject, Verdict};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// A command of the operator.
 #[derive(Debug)]
@@ -88,6 +89,8 @@ pub struct RunningCommand {
     protected: Watch,
     plan: Arc<Plan>,
     work_dir: PathBuf,
+    /// When it was started.
+    began: SystemTime,
     /// The names of its variables.
     variables: Vec<OsString>,
     /// Those of a network namespace of its own.
@@ -134,7 +137,10 @@ impl RunningCommand {
         let links = names.flat_map(|names| names.flatten().take(MAX_NAMES));
         let links = links.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
         let of_manifests = manifest_paths(&self.work_dir);
-        let named = arguments.iter().chain(&of_manifests).filter_map(|argument| self.absolute(argument));
+        // A pattern is no path.
+        let is_path = |word: &&OsString| !word.as_encoded_bytes().iter().any(|byte| b"*?[".contains(byte));
+        let words = arguments.iter().filter(is_path).chain(&of_manifests);
+        let named = words.filter_map(|argument| self.absolute(argument));
         let mut hidden: Vec<HiddenTarget> = Vec::new();
         for name in links.map(|entry| entry.path()).chain(named) {
             let (name, target, missing) = match name.canonicalize() {
@@ -147,7 +153,7 @@ impl RunningCommand {
             };
             let common = target.iter().zip(&self.work_dir).take_while(|(one, other)| one == other).count();
             let is_private = target.iter().skip(common).any(|part| part.as_encoded_bytes().starts_with(b"."));
-            let is_masked = is_socket(&target) && !self.plan.binds(&target);
+            let is_masked = self.is_socket_of_host(&target) && !self.plan.binds(&target);
             let is_shown =
                 (self.plan.shows(&target) && !is_masked) || self.plan.private_dirs().contains(&target);
             let is_known = hidden.iter().any(|known| known.target == target);
@@ -183,6 +189,15 @@ impl RunningCommand {
         self.variables.iter().any(|known| known == name)
     }
 
+    /// Whether a path is a socket that was there when the command started.
+    fn is_socket_of_host(&self, path: &Path) -> bool {
+        // The type among the bits of the mode, and that of sockets.
+        let is_socket =
+            statat(CWD, path, AtFlags::empty()).is_ok_and(|found| found.st_mode & 0o170_000 == 0o140_000);
+        let modified = path.metadata().and_then(|found| found.modified());
+        is_socket && modified.is_ok_and(|at| at < self.began)
+    }
+
     /// The path that a word of the command stands for.
     fn absolute(&self, word: &OsString) -> Option<PathBuf> {
         Some(CleanPath::absolute(&self.work_dir.join(word))?.as_path().to_owned())
@@ -190,7 +205,12 @@ impl RunningCommand {
 
     /// Whether a command whose network is closed tried to reach a host, as far as that is known.
     pub fn missed_network(&self) -> bool {
-        self.counters.as_ref().is_some_and(NetCounters::has_tried)
+        // A broker's answer to a program that is gone counts like a question without a server.
+        let has_tried = match self.plan.network {
+            Network::Allow(_) => NetCounters::had_no_route,
+            _ => NetCounters::has_tried,
+        };
+        self.counters.as_ref().is_some_and(has_tried)
     }
 
     /// Whether a command whose network is closed found a port of its loopback closed.
@@ -357,7 +377,7 @@ impl OperatorCommand<'_> {
         ledger.append(std::slice::from_ref(&decided))?;
         let outcome = OutcomeGuard::new(Arc::clone(ledger), decided);
         let (program, argv) = with_shell(program, self.command);
-        let mut names = Vec::new();
+        let (mut names, began) = (Vec::new(), SystemTime::now());
         let started =
             confined.spec(program, argv, handle, self.principal.clone()).and_then(|(spec, protected)| {
                 let mut spec = LaunchSpec { streams: self.streams.clone(), deadline: self.deadline, ..spec };
@@ -392,6 +412,7 @@ impl OperatorCommand<'_> {
                     protected,
                     plan,
                     work_dir,
+                    began,
                     variables: names,
                     counters,
                     network,
@@ -434,11 +455,6 @@ fn with_shell(program: &Path, command: &[OsString]) -> (PathBuf, Vec<OsString>) 
     }
     let arguments = command.iter().skip(1).cloned();
     ("/bin/sh".into(), ["sh".into(), program.into()].into_iter().chain(arguments).collect())
-}
-
-fn is_socket(path: &Path) -> bool {
-    // The type among the bits of the mode, and that of sockets.
-    statat(CWD, path, AtFlags::empty()).is_ok_and(|found| found.st_mode & 0o170_000 == 0o140_000)
 }
 
 /// Whether a path is the kernel's or the system's, of which a cage has its own selection.

@@ -237,8 +237,12 @@ impl Step {
             Self::Devpts => mount_devpts(state.new_root()?),
             Self::Mqueue => {
                 let attributes = mount::NO_SUID | mount::NO_DEVICES | mount::NO_EXEC;
-                let mqueue = mount::new_filesystem(c"mqueue", &[], attributes)?;
-                mount::attach(mqueue, state.new_root()?, c"dev/mqueue", PathOwner::Cage)
+                match mount::new_filesystem(c"mqueue", &[], attributes) {
+                    Ok(mqueue) => mount::attach(mqueue, state.new_root()?, c"dev/mqueue", PathOwner::Cage),
+                    // A kernel without message queues.
+                    Err(Errno::NODEV) => Ok(()),
+                    Err(why) => Err(why),
+                }
             }
             Self::Console(_, None) => Ok(()),
             Self::Console(mount_point, Some((terminal, expected))) => {

@@ -1,14 +1,15 @@
-//! `--allow-host` and `isolation.network.allow`: what a cage reaches by name, and that it reaches nothing else.
+//! `--allow-host` and `isolation.network.allow`: what a cage reaches by name, and that it reaches
+//! nothing else.
 
 use super::{Project, is_here};
 use crate::test_instance::{Ran, TestInstance, has_native_cage, ran};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 
-/// A network of its own with hosts at 10.9.8.7 and on the loopback, whose names are in `/etc/hosts`; then the
-/// command. Each host answers with its name and port.
+/// A network of its own with hosts at 10.9.8.7 and on the loopback, whose names are in `/etc/hosts`;
+/// then the command. Each host answers with its name and port.
 const WORLD: &str = r#"
 import ctypes, fcntl, os, socket, struct, subprocess, sys, threading
 
@@ -165,6 +166,9 @@ fn one_port_of_the_hosts_loopback_is_reached_and_recorded() {
     assert_eq!((&decided["phase"], &decided["verdict"]), (&"decided".into(), &"allow".into()));
     assert_eq!(decided["rule"], format!("isolation.network.allow:localhost:{open}"));
     assert_eq!((&finished["phase"], &finished["outcome"]), (&"finished".into(), &"ok: 2 connections".into()));
+    let other = format!("127.0.0.2:{open}");
+    let other = project.run(&["--allow-host", &other, "--", "/usr/bin/python3", "-c", ASK, &other]);
+    assert!(other.stderr.contains("not reached: 127.0.0.2:"), "another address of the loopback: {other:?}");
     assert_eq!(project.instance.run(&["audit", "verify"]).code, 0);
 }
 
@@ -193,6 +197,15 @@ while True:
     threading.Thread(target=answer, args=(client,), daemon=True).start()
 "#;
 
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 const ODD_CLIENT: &str = r#"
 import socket, sys
 port = int(sys.argv[1])
@@ -202,7 +215,7 @@ def ask(what):
     server.sendall(what)
     return server
 
-many = [ask(b'm') for _ in range(100)]
+many = [ask(b'm') for _ in range(40)]
 print('many', all(server.recv(1) == b'm' for server in many))
 ended = ask(b'e' + b'rest')
 ended.shutdown(socket.SHUT_WR)
@@ -222,15 +235,13 @@ fn connections_are_many_and_end_as_the_host_ends_them() {
     }
     let mut server = Command::new("/usr/bin/python3");
     server.args(["-c", ODD_SERVER]).stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut server = server.spawn().unwrap();
+    let mut server = Server(server.spawn().unwrap());
     let mut port = String::new();
-    BufReader::new(server.stdout.take().unwrap()).read_line(&mut port).unwrap();
+    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut port).unwrap();
     let flag = format!("localhost:{}", port.trim());
     let ask = ["--", "/usr/bin/python3", "-c", ODD_CLIENT, port.trim()];
     let control = project.run(&[&["--net", "host"][..], &ask].concat());
     let ran = project.run(&[&["--allow-host", flag.as_str()][..], &ask].concat());
-    server.kill().unwrap();
-    server.wait().unwrap();
     assert_eq!(control.stdout, "many True\nhalf after the end: rest\nreset: a reset\n", "{control:?}");
     assert_eq!(ran.stdout, control.stdout, "{ran:?}");
 }
@@ -240,12 +251,12 @@ const SQUATTER: &str = r#"
 import socket, time
 def look_up(name):
     try:
-        return socket.getaddrinfo(name, 443, socket.AF_INET)[0][4][0].startswith('198.18.0.')
+        return socket.getaddrinfo(name, 8443, socket.AF_INET)[0][4][0].startswith('198.18.0.')
     except OSError:
         return False
 
-server = socket.create_server(('0.0.0.0', 443))
-print(look_up('a.example'))
+server = socket.create_server(('0.0.0.0', 8443))
+print(look_up('a.example'), look_up('c.example'))
 server.close()
 print(look_up('b.example'))
 deadline = time.monotonic() + 20
@@ -260,9 +271,10 @@ fn a_command_that_takes_a_port_closes_its_own_host_alone() {
     if !is_here("python3") {
         return;
     }
-    let names = ["--allow-host", "a.example", "--allow-host", "b.example"];
+    let names = ["a.example:8443", "b.example:8443", "c.example:8443", "c.example"];
+    let names = names.map(|name| ["--allow-host", name]).concat();
     let ran = project.run(&[&names[..], &["--", "/usr/bin/python3", "-c", SQUATTER]].concat());
-    assert_eq!(ran.stdout, "False\nTrue\nTrue 127.0.1.1\n", "{ran:?}");
+    assert_eq!(ran.stdout, "False True\nTrue\nTrue 127.0.1.1\n", "{ran:?}");
     let looped = project.run(&["--publish", "4711", "--allow-host", "localhost:4711", "--", "true"]);
     assert!(looped.code == 125 && looped.stderr.contains("would lead to itself"), "{looped:?}");
 }

@@ -22,7 +22,7 @@ pub(super) fn isolation(view: &View<'_>, checker: &mut Checker<'_>) -> Isolation
             Some("bwrap") => Backend::Bwrap,
             _ => Backend::Auto,
         },
-        network: network(view).unwrap_or(Network::Host),
+        network: network(view, "isolation", checker).unwrap_or(Network::Host),
         unix_sockets: view.flag("unix_sockets"),
         limits: limits(&view.section("limits")),
         env_pass: view.section("env").texts("pass"),
@@ -48,17 +48,21 @@ fn protect(view: &View<'_>, checker: &mut Checker<'_>) -> ProtectRules {
 
 /// `tools.mcp.servers.*.isolation`, at `key`.
 pub(super) fn own_isolation(view: &View<'_>, key: &str, checker: &mut Checker<'_>) -> OwnIsolation {
-    OwnIsolation { expose_paths: exposures(view, key, checker), network: network(view) }
+    OwnIsolation { expose_paths: exposures(view, key, checker), network: network(view, key, checker) }
 }
 
 /// `network`, if it is set. Its entries were checked with the other values.
-fn network(view: &View<'_>) -> Option<Network> {
+fn network(view: &View<'_>, section: &str, checker: &mut Checker<'_>) -> Option<Network> {
     let given = view.get("network").filter(|node| !node.is_null());
     match given.map(Node::text) {
         None => None,
         Some(Some(name)) => Some(if name == "none" { Network::None } else { Network::Host }),
         Some(None) => {
             let hosts = view.section("network");
+            if hosts.get("allow").is_none() {
+                let (key, hint) = (format!("{section}.network"), "`\"none\"` reaches no host");
+                checker.report(&view.origin("network"), &key, Problem::Missing { key: "allow" }, hint);
+            }
             let list = |name| hosts.texts(name).iter().filter_map(|text| text.parse().ok()).collect();
             Some(Network::Allow(Arc::new(AllowedHosts::new(list("allow"), list("deny")))))
         }

@@ -104,8 +104,6 @@ pub fn bwrap_arguments(
         "/proc",
         "--dev",
         "/dev",
-        "--mqueue",
-        "/dev/mqueue",
         "--dir",
         "/run",
     ]);

@@ -33,6 +33,7 @@ use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A confinement with its own view of the file system.
@@ -179,7 +180,9 @@ impl Cage {
         let ruleset = self.ruleset(landlock::SCOPE_ABSTRACT_SOCKETS)?;
         let mut setup = native::setup(plan, self.backend == Backend::NativeHostProc)?;
         if let (Some(ruleset), Some(abi)) = (&ruleset, self.landlock) {
-            for (path, access) in granted_rights(plan) {
+            // `mq_open` makes message queues as files there.
+            let queues = (Path::new("/dev/mqueue"), HANDLED);
+            for (path, access) in granted_rights(plan).into_iter().chain([queues]) {
                 let access = landlock::known_rights(abi, access);
                 setup.push(Step::LandlockAllow(ruleset.number(), c_string(path)?, access));
             }

@@ -18,12 +18,8 @@ pub(super) const HANDLED: u64 = access::READS | access::WRITES;
 
 /// The rights that are granted, by path.
 pub(super) fn granted_rights(plan: &Plan) -> Vec<(&Path, u64)> {
-    let mut rights = vec![
-        (Path::new("/"), access::READS),
-        (Path::new("/dev"), access::WRITE_FILE | access::TRUNCATE),
-        // Where the native cage mounts its message queues, which `mq_open` makes as files.
-        (Path::new("/dev/mqueue"), HANDLED),
-    ];
+    let mut rights =
+        vec![(Path::new("/"), access::READS), (Path::new("/dev"), access::WRITE_FILE | access::TRUNCATE)];
     for rule in &plan.mounts {
         match rule {
             MountRule::Bind { target, mode: ExposeMode::ReadWrite, kind, .. } => {

@@ -31,10 +31,13 @@ impl NetCounters {
 
     /// Whether a packet had no route, or a question for a name found no server.
     pub fn has_tried(&self) -> bool {
+        self.had_no_route() || self.asks_loopback && counter(&text_of(&self.ipv4), "Udp:NoPorts") > 0
+    }
+
+    /// Whether a packet had no route.
+    pub fn had_no_route(&self) -> bool {
         let [ipv4, ipv6] = [text_of(&self.ipv4), text_of(&self.ipv6)];
-        let counts = |name| counter(&ipv4, name) + counter(&ipv6, name);
-        let unanswered = if self.asks_loopback { counts("Udp:NoPorts") } else { 0 };
-        counts("Ip:OutNoRoutes") + counts("Ip6OutNoRoutes") + unanswered > 0
+        counter(&ipv4, "Ip:OutNoRoutes") + counter(&ipv6, "Ip6OutNoRoutes") > 0
     }
 }
 

@@ -33,6 +33,11 @@ impl NetCounters {
         false
     }
 
+    /// No packet was sent.
+    pub fn had_no_route(&self) -> bool {
+        false
+    }
+
     /// Nothing was tried.
     pub fn has_tried(&self) -> bool {
         false
