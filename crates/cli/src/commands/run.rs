@@ -354,8 +354,8 @@ pub(crate) fn print_report(report: &Report, prefix: &str) {
 /// Names variables of the operator's that the command uses and that do not pass.
 fn print_withheld(child: &RunningCommand, text: &CommandText, status: Status) {
     let mut names = text.variables();
-    if status != Status::Exited(0) {
-        // A program may have missed its libraries.
+    if status == Status::Exited(127) {
+        // A loader that misses a library ends like this.
         names.push("LD_LIBRARY_PATH");
     }
     names.sort_unstable();
