@@ -32,6 +32,19 @@ pub(super) struct Fixture {
     top: PathBuf,
 }
 
+impl Drop for Fixture {
+    /// Opens the directories that a test has closed, which could not be removed otherwise.
+    fn drop(&mut self) {
+        let mut directories = vec![self.top.clone()];
+        while let Some(directory) = directories.pop() {
+            let _ = fs::set_permissions(&directory, fs::Permissions::from_mode(0o700));
+            let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
+            let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            directories.extend(inner.map(|entry| entry.path()));
+        }
+    }
+}
+
 impl Fixture {
     /// In the usual place for temporary files.
     pub(super) fn new() -> Self {
