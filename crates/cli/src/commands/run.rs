@@ -29,7 +29,7 @@ pub(crate) const NO_CAGE: u8 = 125;
 
 /// Variables of builds, tests and git that pass, since the operator's shell has them for such
 /// commands.
-const PASSED: [&str; 39] = [
+const PASSED: [&str; 37] = [
     "CI",
     "DEBUG",
     "NODE_ENV",
@@ -41,9 +41,7 @@ const PASSED: [&str; 39] = [
     "RUSTFLAGS",
     "PKG_CONFIG_PATH",
     "CMAKE_PREFIX_PATH",
-    "MAKEFLAGS",
     "NODE_PATH",
-    "NODE_OPTIONS",
     "CC",
     "CXX",
     "CFLAGS",
